@@ -4,9 +4,9 @@ from http import HTTPStatus
 
 import pytest
 
-from maar.core.model.pod import EVICTED_FOR_ANNOTATION
+from maar.core.model.pod import EVICTED_FOR_ANNOTATION, QUEUE_GATE
 from maar.core.model.volume import SELECTED_NODE_ANNOTATION
-from maar.core.model.writes import Bind, BindVolume, Evict, Nominate, SelectNode
+from maar.core.model.writes import Bind, BindVolume, Evict, Nominate, RemoveGate, SelectNode
 from maar.kube.api_server import ApiServer
 from maar.kube.outcome import Conflict, Done, Gone, Protected
 from maar.kube.paths import CLAIMS, PODS, VOLUMES, ResourcePath
@@ -76,6 +76,17 @@ async def test_a_pod_that_is_promised_room_says_where_until_it_is_taken_back(
     assert isinstance(await nominate(api, key, "x", uid=ANOTHER), Conflict)
     assert isinstance(await nominate(api, key, "", uid), Done)
     assert "nominatedNodeName" not in (await there(api, PODS, key))["status"]
+
+
+async def test_the_scheduling_gate_of_a_queue_is_removed(api: ApiServer, namespace: str) -> None:
+    key, gated = f"{namespace}/p", pod("p")
+    gated["spec"]["schedulingGates"] = [{"name": QUEUE_GATE}]
+    uid = (await make(api, PODS, namespace, gated))["metadata"]["uid"]
+    assert isinstance(await carry_out(api, RemoveGate(pod=key), ANOTHER), Conflict)
+    assert isinstance(await carry_out(api, RemoveGate(pod=key), uid), Done)
+    changed = await there(api, PODS, key)
+    assert not changed["spec"].get("schedulingGates")
+    assert changed["metadata"]["annotations"][QUEUE_GATE] == "true"
 
 
 async def test_a_claim_is_told_the_node_of_its_first_consumer(api: ApiServer, namespace: str) -> None:

@@ -150,6 +150,36 @@ def test_what_can_never_run_ends_with_a_sentence_unless_it_is_to_wait(up: MaarUp
     assert job_of(up, "patient")["metadata"]
 
 
+def test_a_gang_that_is_larger_than_a_quota_can_never_run(up: MaarUp) -> None:
+    subprocess.run([sys.executable, "-c", TIGHT, str(up.kubeconfig)], check=True)
+    done = maar_run(up, "-n", "tight", "--replicas", "3", "true")
+    assert done.returncode == 1
+    assert "never on this cluster, unless the quota is raised" in done.stderr
+
+
+TIGHT = """
+import asyncio, sys
+from pathlib import Path
+from maar.core.model.namespace import Namespace, ResourceQuota
+from maar.kube.api_server import ApiServer
+from maar.kube.credentials import load
+from maar.kube.paths import resource_path_of
+from maar.kube.write import create
+
+async def make():
+    async with ApiServer(await load(Path(sys.argv[1]), None)) as server:
+        for kind, key, rest in (
+            (Namespace, "tight", {}), (ResourceQuota, "tight/small", {"spec": {"hard": {"cpu": "100m"}}})
+        ):
+            head = {"apiVersion": "v1", "kind": kind.__name__}
+            namespace, _, name = key.rpartition("/")
+            metadata = {"name": name, **({"namespace": namespace} if namespace else {})}
+            print(await create(server, resource_path_of(kind), key, {**head, "metadata": metadata, **rest}))
+
+asyncio.run(make())
+"""
+
+
 def test_a_queue_that_does_not_exist_is_no_empty_list(up: MaarUp) -> None:
     for command in (["job", "list"], ["pod", "list"], ["job", "list", "--start"]):
         done = subprocess.run(
@@ -161,6 +191,30 @@ def test_a_queue_that_does_not_exist_is_no_empty_list(up: MaarUp) -> None:
         )
         assert (done.returncode, done.stdout) == (1, ""), command
         assert "queue defualt does not exist; did you mean default" in done.stderr
+
+
+def test_nor_are_the_pods_of_a_job_that_does_not_exist(up: MaarUp) -> None:
+    command = [MAAR, "pod", "list", "--job", "nobody"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, env=environment(up))
+    assert (done.returncode, done.stdout) == (1, "")
+    assert "job default/nobody does not exist" in done.stderr
+
+
+def test_a_job_that_comes_after_one_that_is_deleted_ends_with_a_cure_that_helps(up: MaarUp) -> None:
+    assert maar_run(up, "--detach", "--name", "before", "sleep", "600").returncode == 0
+    command = [MAAR, "run", "--cpus", "50m", "--after", "before", "--", "true"]
+    with bounded(
+        subprocess.Popen(
+            command, env=environment(up), stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
+        )
+    ) as waiting:
+        assert waiting.stderr is not None
+        assert next(line for line in waiting.stderr if "it comes after job before, which is" in line)
+        subprocess.run([MAAR, "job", "delete", "before"], check=True, env=environment(up))
+        rest = waiting.stderr.read()
+        assert waiting.wait() == 1
+    assert "there is no such job" in rest
+    assert "Name another job, or add --wait-anyway" in rest
 
 
 def test_a_time_limit_and_a_priority(up: MaarUp) -> None:
@@ -204,6 +258,7 @@ def test_what_makes_no_sense_is_refused(up: MaarUp) -> None:
         (("--array", "0-9", "--replicas", "2", "true"), "exclude each other"),
         (("--memory", "8G i", "true"), "is not a quantity"),
         (("--env", "1x", "true"), "is no name of a variable"),
+        (("--after", "", "true"), "--after has no name"),
     ):
         done = maar_run(up, *arguments)
         assert done.returncode == 2

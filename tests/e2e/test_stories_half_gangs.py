@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import pytest
 
 from support.needs_kubernetes import needs_kubernetes
-from support.story import NODES, Document, Story, cluster, group, pods_of, queue
+from support.story import NODES, Story, cluster, on_both_nodes, pods_of, queue
 
 
 @pytest.fixture(scope="module")
@@ -20,15 +20,6 @@ def story(running: Story) -> Iterator[Story]:
     """An empty cluster of eight processors."""
     yield running
     running.clear()
-
-
-def on_both_nodes(name: str, queue: str) -> list[Document]:
-    """A gang of four with two pods on each node."""
-    pods: list[Document] = []
-    for number, node in enumerate(NODES):
-        there = pods_of(name, 4, more={"nodeSelector": {"kubernetes.io/hostname": node}})
-        pods += there[2 * number : 2 * number + 2]
-    return [group(name, minMember=4, queue=queue), *pods]
 
 
 @pytest.mark.parametrize("second", ["a", "b"], ids=["in one queue", "in two queues"])

@@ -8,8 +8,8 @@ import yaml
 
 from maar.apps.manifests import installation
 from support.needs_kubernetes import needs_kubernetes
-from support.story import Document, Story, cluster, queue
-from support.story_workloads import UNTIL_ENDED, job
+from support.story import NODES, Document, Story, cluster, on_both_nodes, queue
+from support.story_workloads import UNTIL_ENDED, end_pod, job
 
 QUEUE = "scheduling.volcano.sh/queue-name"
 LEAST = "scheduling.volcano.sh/group-min-member"
@@ -28,6 +28,7 @@ def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Story]:
 def story(running: Story) -> Iterator[Story]:
     """An empty cluster of eight processors."""
     yield running
+    running.kubectl("uncordon", *NODES)
     running.kubectl("delete", "jobs.batch", "--all", "--cascade=foreground")
     running.clear()
 
@@ -98,6 +99,51 @@ def test_a_job_of_single_pods_goes_as_a_whole_and_comes_back_with_what_is_left(s
     story.until("the rest is its again", lambda: story.running("many"), {"many": 4})
     assert status(story, "many").get("failed", 0) == 0
     assert not is_suspended(story, "many")
+
+
+@pytest.mark.parametrize("second", ["a", "b"], ids=["in one queue", "in two queues"])
+def test_gangs_that_a_drained_node_leaves_halved_do_not_wait_for_each_other(
+    story: Story, second: str
+) -> None:
+    names = ("first", "second")
+    story.apply(queue("a"), queue("b"), *on_both_nodes("until", "a"))
+    story.until("half of each node is taken", lambda: story.running("until"), {"until": 4})
+    story.apply(gang("first", "a", 4))
+    story.until("one has the other half", lambda: story.running("first"), {"first": 4})
+    story.kubectl("delete", "pods", *story.nodes_of("until"))
+    story.apply(gang("second", second, 4))
+    story.until("both run", lambda: story.running(*names), dict.fromkeys(names, 4))
+    there = {name: story.nodes_of(name) for name in names}
+    lost = {name: [pod for pod, node in pods.items() if node == NODES[1]] for name, pods in there.items()}
+    assert [len(pods) for pods in lost.values()] == [2, 2]
+    story.kubectl("cordon", NODES[1])
+    story.kubectl("delete", "pods", *lost["first"], *lost["second"])
+    story.until_holds(
+        "one of them has the node that is left",
+        lambda: sorted(story.running(*names).values()),
+        lambda counts: counts == [0, 4],
+    )
+    gone = next(name for name, count in story.running(*names).items() if not count)
+    story.until("the other is suspended", lambda: is_suspended(story, gone), expected=True)
+    story.kubectl("uncordon", NODES[1])
+    story.until("both run again", lambda: story.running(*names), dict.fromkeys(names, 4))
+    assert [status(story, name).get("failed", 0) for name in names] == [2, 2], "those that were deleted"
+    assert not any("Failed" in conditions(story, name) for name in names)
+
+
+def test_a_gang_that_pods_have_ended_of_comes_back_though_they_were_deleted_meanwhile(story: Story) -> None:
+    story.apply(queue("a"), queue("b"), gang("large", "b", 8))
+    story.until("it has the cluster", lambda: story.running("large"), {"large": 8})
+    done = sorted(story.nodes_of("large"))[:3]
+    for pod in done:
+        end_pod(story, pod, "Succeeded")
+    story.until("three have succeeded", lambda: status(story, "large").get("succeeded", 0), 3)
+    story.apply(gang("small", "a", 4))
+    story.until("it is suspended", lambda: is_suspended(story, "large"), expected=True)
+    story.kubectl("delete", "pods", *done)  # as the collector of ended pods does
+    story.kubectl("delete", "jobs.batch", "small", "--cascade=foreground")
+    story.until("the rest runs", lambda: story.running("large"), {"large": 5})
+    assert status(story, "large").get("failed", 0) == 0
 
 
 def test_who_removes_the_annotation_keeps_the_job_suspended(story: Story) -> None:

@@ -23,6 +23,7 @@ from maar.core.model.queue import DEFAULT, ROOT, Queue
 from maar.core.model.resources import PODS
 from properties.definitions import (
     Amounts,
+    asked_by_first,
     falls_short,
     is_there,
     lacking,
@@ -188,15 +189,14 @@ class Reading:
         )
 
     def to_start(self, key: str) -> Amounts | None:
-        """Needs to start: minResources without quota names, and at least what the first live pods ask for."""
+        """Needs to start: minResources without quota names, and at least what the pods it needs ask for."""
         spec = self.groups[key].spec
         if spec.min_resources is None:
             return None
         least, gated = resources_of_pods(spec.min_resources), Amounts()
         staying = [pod for pod in self.pods_of[key] if not pod.is_finished and not pod.is_terminating]
-        first = total(pod.request for pod in [pod for pod in staying if is_there(pod)][: spec.min_member])
-        for pod in staying:
-            gated.update({} if is_there(pod) else pod.request)
+        first = asked_by_first(spec.min_member, self.pods_of[key])
+        gated.update(total(pod.request for pod in staying if not is_there(pod)))
         if PODS not in least:
             del first[PODS]
         return Amounts({one: units - gated[one] for one, units in least.items()}) | first

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 from maar.core.model.metadata import Object
 from maar.core.model.pod import Pod
+from maar.core.model.queue import ROOT
 from maar.core.model.resources import PODS
 from properties.cluster_reading import ADMITTED_PHASES, Moment, NodeChooser, Reading
 from properties.definitions import Amounts, asked, lacking, total
@@ -66,6 +67,23 @@ class Outcome:
             if self.nominations.get(pod) == node and could_be(first, self.reading.pods[pod], node)
         }
         return first.without(promised).with_places(kept).with_places(self.binds)
+
+    @cached_property
+    def yet_to_take(self) -> dict[str, Amounts]:
+        """By queue: what groups that this cycle let in and that lack pods need to start, within deserved."""
+        reading, moment, found = self.reading, self.bound.without(self.binds), dict[str, Amounts]()
+        for key, group in reading.groups.items():
+            there = [*moment.placed(key), *moment.waiting(key)]
+            leaf, pods = group.spec.queue, {pod.key for pod in there}
+            is_new = (reading.phase(key), self.phase(key)) == ("Pending", "Inqueue")
+            if not is_new or leaf not in reading.leaves or len(pods) >= group.spec.min_member:
+                continue
+            known = Amounts(found.get(leaf, {}))
+            for resource, amount in asked(reading.to_start(key) or {}).items():
+                left = reading.deserved(leaf, resource) - moment.used[leaf][resource] - known[resource]
+                for queue in (*reading.path[leaf], ROOT):
+                    found.setdefault(queue, Amounts())[resource] += max(0, min(amount, left))
+        return found
 
     @cached_property
     def promises(self) -> NodeChooser:
@@ -179,6 +197,21 @@ def within(moment: Moment, leaf: str, wanted: Mapping[str, int], limit: str) -> 
             used = moment.used[name][resource] + wanted[resource]
             if used > most:
                 yield f"{name} would use {used} of {most} {resource} ({limit})"
+
+
+def beside(
+    moment: Moment, leaf: str, wanted: Mapping[str, int], limit: str, more: Mapping[str, Amounts]
+) -> Iterator[str]:
+    """Say which queue of the path, or the cluster, would exceed its limit beside what others are to take."""
+    reading = moment.reading
+    for name in (*reading.path[leaf], ROOT):
+        below = [name] if name != ROOT else reading.children[ROOT]
+        for resource in asked(wanted):
+            held = more.get(name, Amounts())[resource]
+            used = sum(moment.used[one][resource] for one in below)
+            most = getattr(reading, limit if name != ROOT else "real_capability")(name, resource)
+            if held and used + held + wanted[resource] > most:
+                yield f"{name} would use {used + held} of {most} {resource} beside what was just let in"
 
 
 def given_away(before: Moment, after: Moment, leaf: str, resources: Collection[str]) -> set[str]:

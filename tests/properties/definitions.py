@@ -52,6 +52,13 @@ def is_there(pod: Pod) -> bool:
     return not pod.is_finished and (bool(pod.spec.node_name) or not pod.spec.scheduling_gates)
 
 
+def asked_by_first(least: int, pods: Collection[Pod]) -> Amounts:
+    """What so many live pods of a group ask for, less those that have succeeded, and one at least."""
+    there = [pod for pod in pods if not pod.is_finished and not pod.is_terminating and is_there(pod)]
+    succeeded = sum(pod.status.phase == "Succeeded" for pod in pods)
+    return total(pod.request for pod in there[: max(min(1, least), least - succeeded)])
+
+
 def resources_of_pods(amounts: Mapping[str, int]) -> dict[str, int]:
     """`requests.x` is x where that is missing; other quota names count for nothing."""
     plain = {one: n for one, n in amounts.items() if not one.startswith(("requests.", "limits.", "count/"))}

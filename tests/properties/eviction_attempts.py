@@ -1,7 +1,7 @@
 """One eviction for one beneficiary, judged by laws 1 to 5 of docs/specification/eviction.md."""
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import islice, permutations
 
@@ -11,6 +11,7 @@ from maar.core.model.queue import ROOT
 from properties.cluster_reading import Moment, NodeChooser, Reading
 from properties.cycle_outcomes import (
     are_alike,
+    beside,
     fits_together,
     given_away,
     has_room,
@@ -35,6 +36,7 @@ class Attempt:
     pods: Sequence[Pod]
     places: NodeChooser
     victims: Sequence[str]  # in the order of the plan
+    yet_to_take: Mapping[str, Amounts] = field(default_factory=dict)  # by queue: see `Outcome`
 
     @property
     def reading(self) -> Reading:
@@ -172,6 +174,8 @@ class Attempt:
         settled = placed_somewhere(moment, self.pods)
         limit = "deserved" if self.action == "reclaim" else "real_capability"
         yield from within(moment, self.leaf, self.request, limit)
+        if self.moment.is_ready(self.group):
+            yield from beside(moment, self.leaf, self.request, limit, self.yet_to_take)
         reserved = given_away(self.moment, settled, self.leaf, self.request.keys())
         yield from (f"{resource} is reserved for others" for resource in sorted(reserved))
 

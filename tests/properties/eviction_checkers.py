@@ -81,7 +81,7 @@ def _stories(
             without_victims: list[list[str]] = [[]] * (count - len(parts))  # promised without a victim
             for pods, part in zip(turns[:count] or [[]], [*parts, *without_victims], strict=True):
                 places = {pod.key: outcome.promises[pod.key] for pod in pods}
-                attempt = Attempt(now, action, group, pods, places, part)
+                attempt = Attempt(now, action, group, pods, places, part, outcome.yet_to_take)
                 story, now = story.followed_by(attempt), attempt.after
             found = True
             yield story, now

@@ -8,6 +8,9 @@ from typing import Final
 from properties.cluster_recipe import Reach, Recipe, Style
 
 BROKE_A_LAW: Final = {
+    ("E2", Reach.BEYOND): [
+        Recipe(1202626812, 2, 1, 17, 2, Style.RANKED, Reach.BEYOND),  # surplus beside who was just let in
+    ],
     ("enqueue", Reach.BEYOND): [
         Recipe(1269727871, 1, 1, 12, 1, Style.LENT, Reach.BEYOND),  # who starts only beside others counts
         Recipe(1022315887, 2, 3, 11, 2, Style.RANKED, Reach.BEYOND),  # ports keep a gang's pods apart

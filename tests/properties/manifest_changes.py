@@ -16,6 +16,7 @@ from maar.core.answers.single_changes import (
     CreateQueue,
     DeleteGroup,
     MoreNodes,
+    OpenNode,
     RaiseCapability,
     RemoveGates,
     SetPriority,
@@ -134,6 +135,10 @@ def changed(cluster: Cluster, change: SingleChange) -> list[Document]:
             _named(documents, "Queue", name)["spec"]["weight"] = weight
         case MoreNodes(like=like, count=count):
             documents += [_node(_named(documents, "Node", like), number) for number in range(count)]
+        case OpenNode(node=name):
+            spec = _named(documents, "Node", name)["spec"]
+            kept = [one for one in spec.get("taints", ()) if one["key"] != "node.kubernetes.io/unschedulable"]
+            spec.update(unschedulable=False, taints=kept)
         case DeleteGroup(group=key):
             gone = [*_pods(documents, key), *(one for one in documents if _is_group(one, key))]
             documents = [one for one in documents if one not in gone]

@@ -1,12 +1,13 @@
 """Law E12: no eviction ends a Job of batch/v1, whatever its size, its limits, and who is started anew when.
 
 Jobs of two queues come and go on the embedded cluster, whose controller of Jobs counts failures as
-Kubernetes' does. In the end all that can run runs, and no Job has ended but those that were deleted.
+Kubernetes' does. In the end all that can run runs, and no Job has ended but those that were deleted. Pods may
+succeed and be deleted meanwhile: the first Job runs what is left of it once the others have gone.
 """
 
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, Final
+from typing import Any, Final, cast
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -33,6 +34,9 @@ jobs = st.fixed_dictionaries(
         "deletes": st.booleans(),  # the first that is there
     }
 )
+endings = st.tuples(
+    st.integers(0, 4), st.integers(0, 8), st.booleans()
+)  # of which, how many; are they deleted
 
 
 def submit(world: BatchJobWorld, name: str, drawn: dict[str, Any]) -> None:
@@ -106,3 +110,46 @@ def test_no_eviction_ends_a_job(drawn: list[dict[str, Any]]) -> None:
                 assert not running
                 assert world.engine.tables.groups[group.key].to_come == job["parallelism"]
             assert running >= group.spec.min_member or group.spec.min_member > idle, (name, idle)
+
+
+@settings(max_examples=cases(30))
+@given(drawn=st.lists(st.tuples(jobs, endings), min_size=2, max_size=4))
+def test_the_first_job_runs_once_the_others_have_gone_whatever_has_ended_of_it(
+    drawn: list[tuple[dict[str, Any], tuple[int, int, bool]]],
+) -> None:
+    with TemporaryDirectory() as folder, opened(Path(folder)) as embedded:
+        world, there = BatchJobWorld(embedded), dict[str, int]()
+        for name, cpu in NODES.items():
+            world.node(name, cpu)
+        world.queue("a")
+        world.queue("b")
+        for number, (job, (which, count, are_deleted)) in enumerate(drawn):
+            submit(world, f"j{number}", job)
+            there[f"j{number}"] = min(job["least"], job["pods"])
+            world.rounds(job["rounds"])
+            succeed(world, f"j{which % len(there)}", count)
+            if are_deleted:
+                collect(world)
+        rest(world, list(there))
+        for name in list(there)[1:]:
+            world.embedded.cluster.delete("jobs.batch", "default", name)
+        rest(world, ["j0"])
+        job, least = world.get("j0"), there["j0"]
+        succeeded = job["status"].get("succeeded", 0)
+        lacking = job["spec"]["completions"] - succeeded
+        assert world.running("j0") >= min(lacking, max(1, least - succeeded)) or least > sum(NODES.values())
+
+
+def succeed(world: BatchJobWorld, name: str, count: int) -> None:
+    """Let so many pods of a Job that run end well."""
+    for pod in world.pods(name)[:count]:
+        if pod["status"].get("phase") == "Running" and "deletionTimestamp" not in pod["metadata"]:
+            world.embedded.edit("pods", pod["metadata"]["name"], "status", status={"phase": "Succeeded"})
+    world.round()
+
+
+def collect(world: BatchJobWorld) -> None:
+    """Delete the pods that have succeeded, as the collector of ended pods does."""
+    for pod in cast(list[dict[str, Any]], world.embedded.cluster.all("pods")):
+        if pod.get("status", {}).get("phase") == "Succeeded":
+            world.embedded.cluster.delete("pods", "default", pod["metadata"]["name"])

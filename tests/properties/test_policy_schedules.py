@@ -10,7 +10,7 @@ import pytest
 from maar.core.model.metadata import Condition, Metadata
 from maar.core.model.node import Node, NodeStatus
 from maar.core.model.resources import CPU, Resources
-from maar.core.simulation.experiment import Cluster, PolicyRun, SubmittedJobs
+from maar.core.simulation.experiment import Cluster, Outcome, PolicyRun, SubmittedJobs
 from maar.core.simulation.jobs import TraceJob
 from maar.core.simulation.policies import NAMED
 from maar.core.traces.lublin import LublinModel, lublin_jobs
@@ -36,13 +36,18 @@ def machine(processors: int) -> Cluster:
     )
 
 
-def starts(policy: str, jobs: list[TraceJob], processors: int) -> list[float]:
-    """When each job starts under a policy."""
+def simulated(policy: str, jobs: list[TraceJob], processors: int) -> Outcome:
+    """What becomes of the jobs under a policy."""
     on = machine(processors)
     run = PolicyRun(NAMED[policy], SubmittedJobs(on, NAMED[policy], jobs, jobs[0].time), on.queues)
     for _ in run.moments():
         pass
-    return [float(one) for one in run.outcome().jobs.started]
+    return run.outcome()
+
+
+def starts(policy: str, jobs: list[TraceJob], processors: int) -> list[float]:
+    """When each job starts under a policy."""
+    return [float(one) for one in simulated(policy, jobs, processors).jobs.started]
 
 
 def expected(policy: str, jobs: list[TraceJob], processors: int) -> list[float]:
@@ -85,13 +90,28 @@ def test_schedules_of_jobs_that_come_and_end_together_equal_the_reference(
     assert starts(policy, jobs, 8) == expected(policy, jobs, 8)
 
 
+def of_kth(number: int) -> list[TraceJob]:
+    """The first jobs of a real log."""
+    lines = decompress(real_trace(KTH).read_bytes()).decode().splitlines()
+    options = TraceOptions(processors_per_pod=100, stops_at_estimate=True, most_jobs=number)
+    jobs = list(read_trace(lines, "swf", options).jobs)
+    assert len(jobs) == number
+    return jobs
+
+
 @pytest.mark.parametrize("policy", POLICIES)
 def test_the_schedule_of_the_first_jobs_of_a_real_log_equals_the_reference(policy: str) -> None:
-    lines = decompress(real_trace(KTH).read_bytes()).decode().splitlines()[:300]
-    options = TraceOptions(processors_per_pod=100, stops_at_estimate=True, most_jobs=200)
-    jobs = list(read_trace(lines, "swf", options).jobs)
-    assert len(jobs) == 200
+    jobs = of_kth(200)
     assert starts(policy, jobs, 100) == expected(policy, jobs, 100)
+
+
+@pytest.mark.parametrize(
+    ("policy", "figures"),
+    [("fcfs", ("201084.148", "5027.916", "61.8%")), ("easy", ("9462.747", "138.376", "66.6%"))],
+)
+def test_figures_of_a_real_log_are_those_of_another_program(policy: str, figures: tuple[str, ...]) -> None:
+    of = simulated(policy, of_kth(5_000), 100).figures  # all of them: bench/kth_bench.py
+    assert (f"{of.wait.mean:.3f}", f"{of.slowdown.mean:.3f}", f"{of.utilisation[CPU]:.1%}") == figures
 
 
 @pytest.mark.parametrize("policy", POLICIES)

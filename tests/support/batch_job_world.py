@@ -204,10 +204,12 @@ class BatchJobWorld:
                 return
 
     def kubelets(self) -> None:
-        """Bound pods run, and those that are deleted go."""
+        """Bound pods run; those that are deleted have failed, and go once their Job has counted them."""
         for pod in cast(list[Document], self.embedded.cluster.all("pods")):
             meta, status = pod["metadata"], pod.get("status", {})
             if "deletionTimestamp" in meta and "nodeName" in pod["spec"]:
+                if status.get("phase") in ("Pending", "Running"):
+                    self.embedded.edit("pods", meta["name"], "status", status={"phase": "Failed"})
                 self.embedded.cluster.delete("pods", meta["namespace"], meta["name"], Deletion(grace=0))
             elif "nodeName" in pod["spec"] and status.get("phase") == "Pending":
                 self.embedded.run(meta["name"], meta["namespace"])

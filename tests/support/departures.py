@@ -58,6 +58,15 @@ class Departures(Future):
         self._before = dict(self.simulation.cluster.pods)
         super().change(events, evicted)
 
+    def _return_victims(self) -> None:
+        """Pods are made again also where their controller has not seen yet that their group is outside."""
+        if self._choice.random() < 0.5:
+            super()._return_victims()
+            return
+        back = list(self._returning)
+        self._returning.clear()
+        self.simulation.submit(self.simulation.time, back)
+
     def _evict(self, pods: Iterable[str]) -> None:
         for key in pods:
             pod = self._before[key]

@@ -4,6 +4,7 @@ from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from typing import Final
 
+from maar.core.model.pod import QUEUE_GATE
 from support.fields import Fields
 
 Manifest = dict[str, object]
@@ -57,6 +58,7 @@ class PodLines:
     preemptable: str = ""
     never: bool = False
     gated: bool = False
+    queue_gate: bool = False
     selector: dict[str, str] = field(default_factory=dict)
     affinity: dict[str, object] = field(default_factory=dict)
     tolerates: tuple[str, ...] = ()
@@ -104,6 +106,7 @@ def _like(fields: Fields, line: PodLines) -> PodLines:
         priority_class=f"priority-{priority}" if priority is not None else written,
         never=fields.take("never", bool, line.never),
         gated=fields.take("gated", bool, line.gated),
+        queue_gate=fields.take("queueGate", bool, line.queue_gate),
         selector=fields.labels("selector") or line.selector,
         affinity=dict(fields.every("affinity")) or line.affinity,
         tolerates=tuple(fields.texts("tolerates")) or line.tolerates,
@@ -156,8 +159,9 @@ def pod_spec(line: PodLines, batch: Batch) -> Manifest:
         spec["priority"] = line.priority if line.priority is not None else 2_000_000_000
     if line.never:
         spec["preemptionPolicy"] = "Never"
-    if line.gated:
-        spec["schedulingGates"] = [{"name": "wait"}]
+    gates = [*(["wait"] if line.gated else ()), *([QUEUE_GATE] if line.queue_gate else ())]
+    if gates:
+        spec["schedulingGates"] = [{"name": name} for name in gates]
     if line.tolerates:
         spec["tolerations"] = [{"key": key, "operator": "Exists"} for key in line.tolerates]
     if line.spread:

@@ -10,9 +10,10 @@ What there is (what is written first is older; `age` says otherwise):
   class, min (1; `all`), readyWith (the `min` it was last ready with), minResources, tasks, preemptable,
   phase, unschedulable, admitted and holds (room; how long ago each began), annotations, age. Of its pods, or
   of those of a task: node, waiting, starting, started (how long ago, one time for all or one for each), runs
-  (how long it is expected to), succeeded, failed, terminating, evictedFor, promised, never, gated, init,
-  overhead, selector, affinity, tolerates, apart, near, spread, port, claims (the class of a volume that each
-  claims; such are made, unless it is `local`); a task has its own min and preemptable;
+  (how long it is expected to), succeeded, failed, terminating, evictedFor, promised, never, gated, queueGate
+  (Volcano's own scheduling gate), init, overhead, selector, affinity, tolerates, apart, near, spread, port,
+  claims (the class of a volume that each claims; such are made, unless it is `local`); a task has its own min
+  and preemptable;
 - `others`: running pods of another scheduler; `budgets`: {name: {of: queue/name, allowed}}; `volumes`:
   {name: {node}}, of the class `local`.
 

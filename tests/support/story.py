@@ -274,6 +274,15 @@ def pods_of(
 _NO_QUEUE: Final = json.dumps(queue("probe", parent="nowhere"))
 
 
+def on_both_nodes(name: str, queue: str) -> list[Document]:
+    """A gang of four with two pods on each node."""
+    pods: list[Document] = []
+    for number, node in enumerate(NODES):
+        there = pods_of(name, 4, more={"nodeSelector": {"kubernetes.io/hostname": node}})
+        pods += there[2 * number : 2 * number + 2]
+    return [group(name, minMember=4, queue=queue), *pods]
+
+
 def _is_judged(story: Story) -> bool:
     done = story.kubectl("create", "-f", "-", stdin=_NO_QUEUE, check=False)
     return "queue-parent-exists" in done.stderr

@@ -71,3 +71,29 @@ def test_it_is_resumed_when_its_turn_comes_and_runs_on_the_promised_nodes(world:
     assert job["status"].get("failed", 0) == 0
     assert world.resumed == [world.group("large").key]
     assert ("ResumedByMaar", "default/large") in world.events
+
+
+@pytest.mark.parametrize("second", ["a", "b"], ids=["in one queue", "in two queues"])
+def test_of_half_gangs_that_wait_for_each_other_one_is_suspended(world: BatchJobWorld, second: str) -> None:
+    names, nodes = ("first", "second"), ("n1", "n2")
+    for name, queue, cpu in (("first", "a", "2"), ("second", second, "4")):  # two of each on each node
+        for node in nodes:
+            world.embedded.edit(
+                "nodes", node, "status", "", status={"allocatable": {"cpu": cpu, "pods": "9"}}
+            )
+        world.job(name, queue, 4, 4)
+        world.rounds(3)
+    pods = {
+        pod["metadata"]["name"]: pod["spec"].get("nodeName") for name in names for pod in world.pods(name)
+    }
+    assert sorted(pods.values()) == ["n1"] * 4 + ["n2"] * 4
+    world.embedded.edit("nodes", "n2", "", "", spec={"unschedulable": True})
+    for pod in [pod for pod, node in pods.items() if node == "n2"]:
+        world.embedded.cluster.delete("pods", "default", pod)
+    world.rounds(12, seconds=20)
+    assert sorted(map(world.running, names)) == [0, 4]
+    assert world.get(min(names, key=world.running))["spec"]["suspend"] is True
+    world.embedded.edit("nodes", "n2", "", "", spec={"unschedulable": False})
+    world.rounds(6)
+    assert [world.running(name) for name in names] == [4, 4]
+    assert [world.get(name)["status"].get("failed", 0) for name in names] == [2, 2], "those that were deleted"

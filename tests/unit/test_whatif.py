@@ -202,6 +202,18 @@ def test_deciding_without_the_change_comes_first() -> None:
     assert (answer.jobs.running_before[row], answer.jobs.running_after[row]) == (4, 4)
 
 
+def test_those_who_are_evicted_for_are_named_by_their_jobs(tmp_path: Path) -> None:
+    items = yaml.safe_load((ROOT / TEAMS).read_text(encoding="utf-8"))["items"]
+    owner = {"apiVersion": "batch.volcano.sh/v1alpha1", "kind": "Job", "controller": True, "uid": "5f3c"}
+    for one in items:
+        if one["kind"] == "PodGroup":
+            one["metadata"]["ownerReferences"] = [{**owner, "name": f"owner-{one['metadata']['name']}"}]
+    file = tmp_path / "owned.yaml"
+    file.write_text(yaml.safe_dump({"apiVersion": "v1", "kind": "List", "items": items}))
+    said = run(*WEIGHT, source=str(file)).stdout.partition("Would evict")[2]
+    assert "for web/owner-" in said
+
+
 def test_present_is_left_as_it_was() -> None:
     first = maar.whatif(TEAMS_PATH, drain="node-1", now=NOW).data()
     assert first == maar.whatif(TEAMS_PATH, drain="node-1", now=NOW).data()

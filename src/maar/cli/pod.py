@@ -47,6 +47,8 @@ def list_all(
     async def work(cluster: "ClusterClient") -> None:
         if queue:
             await cluster.check_queue(queue)
+        if job:
+            await cluster.check_job(place.of(cluster), job)
         scope = Scope(place.of(cluster), selector, are_labels_given=bool(labels))
         await show_all(cluster, TABLE, scope, output, watch=watch)
 

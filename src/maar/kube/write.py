@@ -5,7 +5,7 @@ from http import HTTPStatus
 from typing import Final, Literal, assert_never
 
 from maar.core.model.kinds import from_json, plain, to_json
-from maar.core.model.pod import EVICTED_FOR_ANNOTATION, EVICTED_WITH_JOB_ANNOTATION, Pod
+from maar.core.model.pod import EVICTED_FOR_ANNOTATION, EVICTED_WITH_JOB_ANNOTATION, QUEUE_GATE, Pod
 from maar.core.model.pod_group import PROMISED_ROOM_ANNOTATION
 from maar.core.model.volume import SELECTED_NODE_ANNOTATION
 from maar.core.model.writes import (
@@ -14,7 +14,9 @@ from maar.core.model.writes import (
     Evict,
     EvictingAction,
     Nominate,
+    RemoveGate,
     Resume,
+    Selection,
     SelectNode,
     Write,
 )
@@ -45,11 +47,17 @@ async def carry_out(server: ApiServer, write: Write, uid: str = "") -> Outcome:
             return await _note(server, POD_GROUPS, write.pod_group, "", notes)
         case Nominate():
             return await nominate(server, write.pod, write.node, uid)
-        case SelectNode():
-            return await select_node(server, write.claim, write.node, uid)
-        case BindVolume():
-            return await bind_volume(server, write)
+        case RemoveGate():
+            return await remove_gate(server, write.pod, uid)
+        case SelectNode() | BindVolume():
+            return await _choose_volume(server, write, uid)
     assert_never(write)
+
+
+async def _choose_volume(server: ApiServer, write: Selection, uid: str) -> Outcome:
+    if isinstance(write, SelectNode):
+        return await select_node(server, write.claim, write.node, uid)
+    return await bind_volume(server, write)
 
 
 async def bind(server: ApiServer, pod: str, node: str, uid: str = "") -> Outcome:
@@ -99,6 +107,12 @@ async def evict(
 async def nominate(server: ApiServer, pod: str, node: str, uid: str = "") -> Outcome:
     """Nominate a node for a pod; an empty name removes the nomination."""
     return await patch_status(server, PODS, pod, {"nominatedNodeName": node or None}, uid)
+
+
+async def remove_gate(server: ApiServer, pod: str, uid: str = "") -> Outcome:
+    """Remove the last scheduling gate of a pod, and note that its queue had one."""
+    metadata = {**_only(uid)["metadata"], "annotations": {QUEUE_GATE: "true"}}
+    return await patch(server, PODS, pod, {"metadata": metadata, "spec": {"schedulingGates": []}})
 
 
 async def select_node(server: ApiServer, claim: str, node: str, uid: str = "") -> Outcome:

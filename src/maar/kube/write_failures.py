@@ -45,6 +45,7 @@ _VERBS: Final = {
     "Bind": "bind",
     "Evict": "evict",
     "Nominate": "nominate a node for",
+    "RemoveGate": "remove the scheduling gate of",
     "SelectNode": "select a node for",
     "BindVolume": "bind",
     "Record": "record events about",

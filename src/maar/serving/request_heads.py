@@ -1,15 +1,21 @@
 """uvicorn's protocol with bounds on what anybody can have it keep: heads, trailers, requests that wait."""
 
+import logging
+from collections import deque
 from http import HTTPStatus
 from typing import Final, cast
 
 from uvicorn.config import Config
-from uvicorn.protocols.http.httptools_impl import STATUS_LINE
+from uvicorn.protocols.http.httptools_impl import STATUS_LINE, RequestResponseCycle
 from uvicorn.server import ServerState
 
 from maar.serving.client_certificates import CertifiedProtocol
 from maar.serving.http import PLAIN_TEXT, Application, Message, Receive, Send, answer
 from maar.serving.visits import Visit, Visits
+
+# Anybody could fill logs with what uvicorn warns of: requests that cannot be read. They are answered.
+_LOG: Final = logging.getLogger("uvicorn.error.requests")
+_LOG.setLevel(logging.ERROR)
 
 LARGEST_HEAD: Final = 64 << 10
 _OF_A_HEADER: Final = (
@@ -39,7 +45,9 @@ class BoundedProtocol(CertifiedProtocol):
 
     def __init__(self, visit: Visit, visits: Visits, config: Config, state: ServerState) -> None:
         super().__init__(config=config, server_state=state, app_state={})
+        self.logger = _LOG
         self._visit, self._visits = visit, visits
+        self._cycles = deque[RequestResponseCycle]()  # requests that are not answered, in their order
         self._serve, self.app = cast(Application, self.app), self._bounded
         self._said = self._unsaid = 0  # bytes of the head, or of what follows a body
         self._refused: _RefusedError | None = None
@@ -47,6 +55,7 @@ class BoundedProtocol(CertifiedProtocol):
     def connection_lost(self, exc: Exception | None) -> None:
         """Give up the place of this connection."""
         self._visits.leave(self._visit)
+        self._hang_up()
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
@@ -63,6 +72,7 @@ class BoundedProtocol(CertifiedProtocol):
         """Refuse what cannot be read, or must not be; what still comes is thrown away."""
         refused = self._refused = self._refused or _RefusedError(HTTPStatus.BAD_REQUEST, f"{msg}\n")
         if self._visit.requests:
+            self._hang_up()
             self.transport.abort()  # an answer is on its way, and another cannot stand in it
             return
         body = refused.sentence.encode()
@@ -91,24 +101,46 @@ class BoundedProtocol(CertifiedProtocol):
         super().on_header(name, value)
 
     def on_headers_complete(self) -> None:
-        """Serve the request."""
-        super().on_headers_complete()  # from a task, and so after this
-        self._visits.begin(self._visit)
+        """Serve the request, whose body may still be to come."""
+        super().on_headers_complete()
+        self._cycles.append(self.cycle)
+        self._visits.know(self._visit)
 
     def on_body(self, body: bytes) -> None:
         """Take a part of the body."""
         self._unsaid = 0
         super().on_body(body)
+        if not self.cycle.response_complete:
+            self._visits.hold(self._visit, len(body))
 
     def on_message_complete(self) -> None:
-        """End the reading of a request."""
+        """End the reading of a request; it is under way from here, unless it has been answered."""
         self._unsaid = 0
         super().on_message_complete()
+        if not self.cycle.response_complete:
+            self._visits.begin(self._visit)
 
     def on_response_complete(self) -> None:
         """Be without a request again, or serve the next."""
+        self._cycles.popleft()
         self._visits.end(self._visit)
         super().on_response_complete()
+
+    def pause_writing(self) -> None:
+        """Wait for the client to read what has been sent; it may be made to give way meanwhile."""
+        super().pause_writing()
+        self._visits.stall(self._visit, is_stalled=True)
+
+    def resume_writing(self) -> None:
+        """Go on: the client has read."""
+        super().resume_writing()
+        self._visits.stall(self._visit, is_stalled=False)
+
+    def _hang_up(self) -> None:
+        """Have all requests know that their client has gone; uvicorn tells only the last one."""
+        for cycle in self._cycles:
+            cycle.disconnected = True
+            cycle.message_event.set()
 
     def _count(self, size: int) -> None:
         self._said += size

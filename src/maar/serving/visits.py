@@ -1,13 +1,18 @@
 """The connections of a server: how many there may be, whose, and for how long one may wait without a request.
 
-What costs nothing must not keep others out: a connection is anybody's, a request under way is not. So a new
-connection takes the place of the one that has been without a request for longest: of the same peer where that
-peer has its share, else of the peer that has most. Only where all of them have requests under way is it
-refused, and then some more are taken, for probes: the server answers those beside the bound.
+What costs nothing must not keep others out: a connection is anybody's, a request under way is not. Under way
+is a request that has come whole, body included, from a client that reads its answers. So a new connection
+takes the place of the one that has been without such a request for longest: of the same peer where that peer
+has its share, else of the peer that has most. Only where all of them have requests under way is it refused,
+and then some more are taken, for probes: the server answers those beside the bound.
+
+Bodies that have not come whole are bounded together: where they are too many bytes, the connection with most
+of them ends.
 """
 
 import resource
 import socket
+import struct
 import time
 from collections.abc import Callable
 from contextlib import suppress
@@ -17,6 +22,8 @@ from typing import Final
 HEAD_WITHIN_S: Final = 10.0  # from the beginning of a connection, TLS included
 KEEP_ALIVE_S: Final = 75
 _FOR_PROBES: Final = 16  # connections beyond the bound, of a peer and of all
+MOST_HELD: Final = 64 << 20  # bytes of bodies that have not come whole, of all connections
+_AT_ONCE: Final = struct.pack("ii", 1, 0)  # for SO_LINGER: what has not been sent is thrown away
 
 
 @dataclass(frozen=True)
@@ -34,16 +41,19 @@ class Visit:
 
     line: socket.socket
     peer: "_Peer"
-    since: float  # when it began, or when its last request was answered
-    requests: int = 0  # under way
+    since: float  # when it began, a head came whole, or the last request was answered
+    requests: int = 0  # that have come whole and are not answered
+    held: int = 0  # bytes of a body that has not come whole
     is_known: bool = False  # the head of a request has come whole
+    is_stalled: bool = False  # its client does not read what is sent
+    is_busy: bool = False  #: requests > 0 and not is_stalled, while it is among the visits of its peer
 
 
 @dataclass
 class _Peer:
     host: str
     visits: dict[Visit, None] = field(default_factory=dict)  # what was used last is last
-    busy: int = 0  # those with requests under way
+    busy: int = 0  #: how many of them are busy
 
 
 class Visits:
@@ -56,7 +66,8 @@ class Visits:
         self._probes = bounds.probes
         self._now = now
         self._peers: dict[str, _Peer] = {}
-        self._count = self._busy = 0
+        self._holding = set[Visit]()  # those with a part of a body
+        self._count = self._busy = self._held = 0
 
     def admit(self, line: socket.socket, host: str) -> Visit | None:
         """Take a new connection; None where there is no room for it."""
@@ -77,34 +88,58 @@ class Visits:
         """A connection has ended, or is as good as ended."""
         peer = visit.peer
         if visit in peer.visits:
+            self._release(visit)
             del peer.visits[visit]
             self._count -= 1
-            self._change_busy(peer, -bool(visit.requests))
+            if visit.is_busy:
+                self._change_busy(visit)
             if not peer.visits:
                 del self._peers[peer.host]
 
-    def begin(self, visit: Visit) -> None:
-        """A request is under way."""
-        if visit in visit.peer.visits and not visit.requests:
-            self._change_busy(visit.peer, 1)
-        visit.requests += 1
+    def know(self, visit: Visit) -> None:
+        """The head of a request has come whole."""
         visit.is_known = True
+        self._use(visit)
+
+    def hold(self, visit: Visit, size: int) -> None:
+        """A part of a body has come, and more is to come."""
+        if visit not in visit.peer.visits:
+            return
+        self._holding.add(visit)
+        visit.held += size
+        self._held += size
+        if self._held > MOST_HELD:
+            self._cut(max(self._holding, key=lambda one: one.held))
+
+    def begin(self, visit: Visit) -> None:
+        """A request has come whole, and is under way."""
+        self._release(visit)
+        visit.requests += 1
+        self._look(visit)
 
     def end(self, visit: Visit) -> None:
-        """A request has been answered."""
-        visit.requests -= 1
-        if visit in visit.peer.visits and not visit.requests:
-            self._change_busy(visit.peer, -1)
-            visit.since = self._now()
-            visit.peer.visits[visit] = visit.peer.visits.pop(visit)  # to the end
+        """A request has been answered; one without a whole body may be answered too."""
+        if visit.requests:
+            visit.requests -= 1
+        else:
+            self._release(visit)
+        self._look(visit)
+        if not visit.requests:
+            self._use(visit)
+
+    def stall(self, visit: Visit, *, is_stalled: bool) -> None:
+        """A client reads its answers no more, or again."""
+        visit.is_stalled = is_stalled
+        self._look(visit)
 
     def is_full(self, visit: Visit, path: str) -> bool:
         """Whether a request is one too many: of this peer, or of all; probes never are."""
-        is_over = visit.peer.busy > self._most_of_one or self._busy > self._most
+        others_of_peer, others = visit.peer.busy - visit.is_busy, self._busy - visit.is_busy
+        is_over = others_of_peer >= self._most_of_one or others >= self._most
         return is_over and path not in self._probes
 
     def cut_late(self) -> None:
-        """End the connections that have been without a request for too long."""
+        """End the connections that have been without a whole request for too long."""
         now = self._now()
         for visit in [one for peer in self._peers.values() for one in peer.visits if not one.requests]:
             if now - visit.since > (KEEP_ALIVE_S if visit.is_known else HEAD_WITHIN_S):
@@ -114,8 +149,8 @@ class Visits:
         return self._count
 
     def _make_room(self, peer: _Peer) -> bool:
-        """End the connection of a peer that has been without a request for longest."""
-        idle = next((one for one in peer.visits if not one.requests), None)
+        """End the connection of a peer that has been without a request under way for longest."""
+        idle = next((one for one in peer.visits if not one.is_busy), None)
         if idle is not None:
             self._cut(idle)
         return idle is not None
@@ -123,9 +158,28 @@ class Visits:
     def _cut(self, visit: Visit) -> None:
         """End a connection; what serves it hears of that as if the client had gone."""
         with suppress(OSError):
+            if visit.is_stalled:
+                visit.line.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _AT_ONCE)
             visit.line.shutdown(socket.SHUT_RDWR)
         self.leave(visit)
 
-    def _change_busy(self, peer: _Peer, by: int) -> None:
-        peer.busy += by
+    def _release(self, visit: Visit) -> None:
+        self._holding.discard(visit)
+        self._held -= visit.held
+        visit.held = 0
+
+    def _use(self, visit: Visit) -> None:
+        """Have a connection be the last to give way."""
+        visit.since = self._now()
+        if visit in visit.peer.visits:
+            visit.peer.visits[visit] = visit.peer.visits.pop(visit)  # to the end
+
+    def _look(self, visit: Visit) -> None:
+        if visit in visit.peer.visits and visit.is_busy != (visit.requests > 0 and not visit.is_stalled):
+            self._change_busy(visit)
+
+    def _change_busy(self, visit: Visit) -> None:
+        visit.is_busy = not visit.is_busy
+        by = 1 if visit.is_busy else -1
+        visit.peer.busy += by
         self._busy += by

@@ -14,6 +14,11 @@ from unit.answers.test_explanation import OLD, changes, explained, group, nodes,
 TAINT: Final = {"key": "nvidia.com/gpu", "value": "present", "effect": "NoSchedule"}
 
 
+JOB_OWNER: Final = {
+    "apiVersion": "batch.volcano.sh/v1alpha1", "kind": "Job", "controller": True, "uid": "5f3c", "name": "w",
+}  # fmt: skip
+
+
 def gpu_node(*taints: Document) -> Document:
     """A node with GPUs, which keeps out what does not tolerate it."""
     one = node("gpu", {"cpu": 8000, "memory": 8 << 30, "pods": 110, "nvidia.com/gpu": 4}, {})
@@ -63,6 +68,21 @@ def test_what_no_node_is_large_enough_for_is_not_blamed_on_a_taint() -> None:
     found = explained(cluster, "w")
     assert found.cure == "never on this cluster"
     assert "no node is large enough for" in found.message
+
+
+@pytest.mark.parametrize(
+    "taints", [[], [{"key": "node.kubernetes.io/unschedulable", "effect": "NoSchedule"}]]
+)
+def test_a_node_that_is_unschedulable_is_named_and_offered_once(taints: list[Document]) -> None:
+    large = [node(f"large{number}", {"cpu": 16000, "pods": 110}, {}) for number in range(2)]
+    for one in large:
+        one["spec"].update(unschedulable=True, taints=taints)
+    cluster = [*nodes(1), *large, queue("a", {}, OLD), *group("w", "a", request={"cpu": 12000})]
+    found = explained(cluster, "w")
+    assert (found.reason, found.cure) == ("NoNodeFits", "other nodes come")
+    assert "only 2 nodes that cannot be used now would take the pod" in found.message
+    assert "toleration" not in found.message
+    assert changes(cluster, "w") == ["let node large0 be scheduled on again (kubectl uncordon large0)"]
 
 
 # --- a resource that no node has
@@ -192,13 +212,39 @@ def part_of(documents: list[Document], pods: int) -> list[Document]:
 
 @pytest.mark.parametrize("min_resources", [None, {"cpu": 8000}], ids=["alike", "minResources"])
 def test_a_quota_that_refuses_pods_of_a_gang_is_named(min_resources: dict[str, int] | None) -> None:
-    small = quota({"requests.cpu": "4", "limits.cpu": "1", "pods": "50"}, {"requests.cpu": "3", "pods": "3"})
+    small = quota(
+        {"requests.cpu": "20", "limits.cpu": "1", "pods": "50"}, {"requests.cpu": "19", "pods": "3"}
+    )
     gang = part_of(group("w", "a", 8, min_resources=min_resources), 3)
     found = explained([*nodes(4), queue("a", {}, OLD), small, *gang], "w")
     assert found.reason == "ExceededQuota"
     assert found.message == (
         "3 of the 8 pods that start together exist, and ResourceQuota team/small has no room for the others: "
         "cpu 5 wanted, 1 left; it starts when the quota is raised or less of it is used"
+    )
+
+
+@pytest.mark.parametrize(("hard", "is_never"), [("8", False), ("7", True)])
+@pytest.mark.parametrize("min_resources", [None, {"cpu": 8000}], ids=["alike", "minResources"])
+def test_a_quota_that_is_smaller_than_the_gang_has_no_cure_but_a_larger_one(
+    hard: str,
+    is_never: bool,  # noqa: FBT001
+    min_resources: dict[str, int] | None,
+) -> None:
+    small = quota({"requests.cpu": hard}, {"requests.cpu": hard})
+    gang = part_of(group("w", "a", 8, min_resources=min_resources), 3)
+    found = explained([*nodes(4), queue("a", {}, OLD), small, *gang], "w")
+    assert found.cure == ("never on this cluster" if is_never else "somebody acts")
+    assert found.message.endswith("never on this cluster, unless the quota is raised") == is_never
+    assert ("less of it is used" in found.message) != is_never
+
+
+def test_a_group_whose_pods_a_quota_refuses_has_no_planned_start() -> None:
+    none = part_of(group("w", "a", 8, min_resources={"cpu": 8000}), 0)
+    none[0]["metadata"]["ownerReferences"] = [JOB_OWNER]
+    full = quota({"count/pods": "2"}, {"count/pods": "2"})
+    assert because([*nodes(4), queue("a", {}, OLD), full, *none], "w").startswith(
+        "Its pods cannot be created"
     )
 
 
@@ -230,7 +276,7 @@ def test_a_quota_that_refuses_nothing_is_not_blamed(other: Document) -> None:
 
 
 def test_a_pod_group_is_named_by_its_job() -> None:
-    named = {"apiVersion": "batch.volcano.sh/v1alpha1", "kind": "Job", "controller": True, "uid": "5f3c"}
+    named = JOB_OWNER
     cluster = [*nodes(1), queue("a", {"dequeueStrategy": "fifo"}, OLD)]
     first = group("first-5f3c", "a", 1, 9, age=9000)
     first[0]["metadata"]["ownerReferences"] = [{**named, "name": "first"}]

@@ -109,6 +109,10 @@ def test_secrets_and_what_belongs_to_the_terminal_do_not_travel() -> None:
             "DATABASE_URL": "postgres://db",
             "OPENAI_KEY": "k",
             "JWT": "j",
+            "LDAP_PW": "p",
+            "DBPASS": "p",
+            "PRIVKEY": "k",
+            "SLACK_WEBHOOK_URL": "https://hooks",
             "https_proxy": "http://me:word@proxy:3128",
             "SESSION": "eyJhbGciOiJI.eyJzdWIiOiIx.c2ln",
             "TIKTOKEN_CACHE_DIR": "/cache",
@@ -128,8 +132,8 @@ def test_secrets_and_what_belongs_to_the_terminal_do_not_travel() -> None:
         "no_proxy": "http://proxy:3128",
     }
     assert here.withheld == [
-        "DATABASE_URL", "GITHUB_PAT", "HF_TOKEN", "JWT", "MYSQL_PWD", "OPENAI_KEY", "SESSION",
-        "aws_secret_access_key", "https_proxy",
+        "DATABASE_URL", "DBPASS", "GITHUB_PAT", "HF_TOKEN", "JWT", "LDAP_PW", "MYSQL_PWD", "OPENAI_KEY",
+        "PRIVKEY", "SESSION", "SLACK_WEBHOOK_URL", "aws_secret_access_key", "https_proxy",
     ]  # fmt: skip
     assert variables(["A=b=c", "HF_TOKEN"], {"HF_TOKEN": "t"}) == {"A": "b=c", "HF_TOKEN": "t"}
 
@@ -159,10 +163,11 @@ def test_the_first_failure_by_index_counts() -> None:
     assert first_failure([pod(0, "Succeeded", 0), pod(1, "Running")]) is None
 
 
-def test_why_a_group_waits_is_its_newest_condition_that_holds() -> None:
+def test_why_a_group_waits_is_its_newest_reason_and_not_that_it_was_let_in() -> None:
     conditions = [
         {"type": "Unschedulable", "status": "True", "message": "old"},
         {"type": "Unschedulable", "status": "True", "message": "it needs 5 GPUs"},
+        {"type": "Admitted", "status": "True", "message": "its queue has room"},
         {"type": "Scheduled", "status": "True", "message": "no"},
         {"type": "Other", "status": "False", "message": "no"},
     ]

@@ -140,3 +140,26 @@ async def test_what_one_token_looks_at_is_bounded(tmp_path: Path, monkeypatch: p
             assert (await console.login("other", "one-more")).status == 303
             for stream in streams:
                 await stream.aclose()  # type: ignore[attr-defined]
+
+
+async def test_one_token_takes_no_more_than_its_part_of_the_requests(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(viewers, "MOST_REQUESTS", 2)
+    async with beside(Reviews(), tmp_path) as console:
+        await console.login("mine")
+        pages = [console.events(), console.events()]
+        for page in pages:
+            assert (await anext(page))[0] in ("state", "reset")
+        refused = await console.get("/api/me")
+        assert (refused.status, b"close a page" in refused.body) == (429, True)
+        async with client_of(console.address, console.origin) as other:
+            assert (await other.login("other")).status == 303
+            assert (await other.get("/api/me")).status == 200
+        for page in pages:
+            await page.aclose()  # type: ignore[attr-defined]
+
+        async def is_answered() -> bool:
+            return (await console.get("/api/me")).status == 200
+
+        await until_async("the pages are closed", is_answered)

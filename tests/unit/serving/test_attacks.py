@@ -1,9 +1,11 @@
 """What anybody who reaches a port can try without an identity, tried on each of the four servers."""
 
 import resource
+import socket
 import tracemalloc
 from collections.abc import Callable, Iterator
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -11,7 +13,9 @@ import pytest
 
 from maar.serving import visits
 from maar.serving.request_heads import LARGEST_HEAD
+from maar.serving.visits import Visit, Visits
 from support.open_servers import HERE, SERVERS, OpenServer, head, is_cut, open_server, status_in
+from support.until import wait_until
 
 PROBE: Final = "/healthz"
 # A path that is no probe, and what answers it while there is room.
@@ -24,6 +28,10 @@ ORDINARY: Final = {
 # More than the server may have of one peer.
 FLOOD: Final = {"status": 300, "console": 1_200, "webhooks": 1_200, "embedded": 2_300}
 PIECE: Final = 1 << 20
+FEW: Final = 2 + 16  # connections of a server with few files, those for probes included
+SOURCES: Final = ("127.0.0.2", "127.0.0.3")
+UNREAD: Final = 12 * [head(f"/{'x' * 100}")]
+PARTIAL: Final = b"POST %b HTTP/1.1\r\nhost: 127.0.0.1\r\ncontent-length: 8000000\r\n\r\n{"
 
 Send = Callable[[bytes], None]
 
@@ -39,6 +47,41 @@ def server(name: str, tmp_path: Path) -> Iterator[OpenServer]:
         yield found
 
 
+@pytest.fixture
+def few(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[OpenServer]:
+    """A server that takes few connections, from one peer as from all."""
+    monkeypatch.setattr(resource, "getrlimit", lambda _which: (4, 4))
+    with open_server(name, tmp_path) as found:
+        yield found
+
+
+class Requests:
+    """What the visits of a server hear; little fits between it and a client that does not read."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.answered = self.stalled = 0
+        admit, end, stall = Visits.admit, Visits.end, Visits.stall
+
+        def admitted(visits: Visits, line: socket.socket, host: str) -> Visit | None:
+            line.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 4096)
+            return admit(visits, line, host)
+
+        def ended(visits: Visits, visit: Visit) -> None:
+            end(visits, visit)
+            self.answered += 1
+
+        def stalled(visits: Visits, visit: Visit, *, is_stalled: bool) -> None:
+            stall(visits, visit, is_stalled=is_stalled)
+            self.stalled += is_stalled
+
+        for name, one in (("admit", admitted), ("end", ended), ("stall", stalled)):
+            monkeypatch.setattr(Visits, name, one)
+
+    def has(self, stalled: int, answered: int) -> bool:
+        """Whether so many are answered, or so many clients do not read."""
+        return self.stalled >= stalled or self.answered >= answered
+
+
 def test_idle_connections_keep_nobody_out(name: str, server: OpenServer) -> None:
     needed = 3 * FLOOD[name]  # both ends are in this process, which must have room for them
     if resource.getrlimit(resource.RLIMIT_NOFILE)[0] < needed:
@@ -48,6 +91,46 @@ def test_idle_connections_keep_nobody_out(name: str, server: OpenServer) -> None
     for source in (HERE, "127.0.0.2"):
         assert (server.status_of(PROBE, source), server.status_of(path, source)) == (200, status)
     assert is_cut(lines[0])  # the first of them had to go
+
+
+def test_bodies_that_do_not_come_keep_nobody_out(name: str, few: OpenServer) -> None:
+    for source in SOURCES:
+        for _ in range(FEW):
+            line = few.session(source)
+            line.sendall(PARTIAL % ORDINARY[name][0].encode())
+    path, status = ORDINARY[name]
+    for source in (*SOURCES, HERE):
+        assert (few.status_of(PROBE, source), few.status_of(path, source)) == (200, status)
+
+
+def test_answers_that_nobody_reads_keep_nobody_out(
+    name: str, few: OpenServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen = Requests(monkeypatch)
+    for count in range(1, FEW + 1):
+        line = few.session()
+        while seen.stalled < count:
+            wanted = seen.answered + len(UNREAD)
+            line.sendall(b"".join(UNREAD))
+            wait_until("they are answered, or not read", partial(seen.has, count, wanted), pause_s=0.0001)
+    path, status = ORDINARY[name]
+    for source in (HERE, "127.0.0.2"):
+        assert (few.status_of(PROBE, source), few.status_of(path, source)) == (200, status)
+
+
+def test_bodies_are_not_kept_without_a_bound(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(visits, "MOST_HELD", 4 * PIECE)
+    with open_server("webhooks", tmp_path) as server:
+        tracemalloc.start()
+        try:
+            for _ in range(20):
+                line = server.session()
+                _endless(line.sendall, b"x" * PIECE, PARTIAL % b"/queues/validate", pieces=7)
+            assert server.status_of(PROBE) == 200
+            kept = tracemalloc.get_traced_memory()[1]
+        finally:
+            tracemalloc.stop()
+    assert kept < 40 * PIECE  # of 140
 
 
 def test_a_connection_without_a_whole_head_is_ended(
@@ -113,6 +196,28 @@ def test_requests_that_do_not_wait_for_answers_are_bounded(name: str, server: Op
         answered += few.recv(PIECE)
 
 
+def test_requests_that_cannot_be_served_fill_no_log(
+    name: str, server: OpenServer, caplog: pytest.LogCaptureFixture
+) -> None:
+    for request in (
+        b"nonsense\r\n\r\n",
+        head("/", connection="upgrade", upgrade="h2c"),
+        b"GET / HTTP/1.1\r\n",
+    ):
+        line = server.session()
+        line.sendall(request)
+        line.shutdown(socket.SHUT_WR)
+        status_in(line)
+    for _ in range(3):
+        line = server.session()
+        with suppress(OSError):
+            line.sendall(head(ORDINARY[name][0]) * 1_000)
+            while line.recv(PIECE):
+                pass
+    assert server.status_of(PROBE) == 200
+    assert not caplog.records
+
+
 def test_headers_after_a_body_are_bounded(server: OpenServer) -> None:
     line = server.session()
     chunked = (
@@ -140,11 +245,11 @@ def _one_path(send: Send) -> None:
     _endless(send, b"x" * PIECE, b"GET /")
 
 
-def _endless(send: Send, piece: bytes, begin: bytes) -> None:
+def _endless(send: Send, piece: bytes, begin: bytes, pieces: int = 150) -> None:
     """150 MiB, or as much as is taken."""
     with suppress(OSError):
         send(begin)
-        for _ in range(150):
+        for _ in range(pieces):
             send(piece)
 
 

@@ -9,6 +9,7 @@ from typing import Final
 import aiohttp
 import pytest
 
+from maar.serving import visits
 from maar.serving.http import Message, Receive, Send, answer
 from maar.serving.http_server import HttpServer
 from maar.serving.listening import listen
@@ -46,6 +47,7 @@ class Peers:
     def busy(self, host: str) -> Visit:
         """One with a request under way."""
         visit = self.in_(host)
+        self.visits.know(visit)
         self.visits.begin(visit)
         return visit
 
@@ -99,6 +101,52 @@ def test_requests_under_way_are_never_ended_and_some_room_is_left_for_probes(pee
     assert not peers.visits.is_full(busy[0], "/")
     peers.in_("a")
     assert peers.is_cut(busy[3])
+
+
+def test_a_request_is_under_way_only_with_its_body_and_a_client_that_reads(peers: Peers) -> None:
+    slow, stalled, last = peers.in_("a"), peers.busy("a"), peers.busy("a")
+    peers.visits.know(slow)
+    peers.visits.stall(stalled, is_stalled=True)
+    assert not peers.visits.is_full(last, "/")
+    peers.in_("a")
+    assert [peers.is_cut(one) for one in (slow, stalled, last)] == [False, True, False]  # slow was used later
+    peers.in_("a")
+    assert [peers.is_cut(one) for one in (slow, last)] == [True, False]
+    peers.visits.stall(stalled, is_stalled=False)  # it has gone
+    again = [peers.busy("b") for _ in range(3)]
+    assert not peers.visits.is_full(again[0], "/")
+    peers.visits.stall(again[1], is_stalled=True)
+    peers.visits.stall(again[1], is_stalled=False)
+    assert peers.visits.is_full(peers.busy("b"), "/")
+
+
+def test_an_answer_before_the_body_has_come_whole_ends_no_other_request(peers: Peers) -> None:
+    early = peers.in_("a")
+    peers.visits.know(early)
+    peers.visits.hold(early, 1)
+    peers.visits.end(early)
+    busy = [early, *(peers.busy("a") for _ in range(2))]
+    peers.visits.begin(early)
+    assert [one.requests for one in busy] == [1, 1, 1]
+    assert peers.visits.is_full(peers.busy("a"), "/")
+
+
+def test_bodies_that_are_not_whole_are_bounded_together(
+    peers: Peers, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(visits, "MOST_HELD", 100)
+    whole, most, few = peers.in_("a"), peers.in_("a"), peers.in_("b")
+    peers.visits.hold(whole, 90)
+    peers.visits.begin(whole)
+    for _ in range(2):
+        peers.visits.hold(most, 30)
+        peers.visits.hold(few, 20)
+    assert not any(peers.is_cut(one) for one in (whole, most, few))
+    peers.visits.hold(few, 1)
+    assert [peers.is_cut(one) for one in (whole, most, few)] == [False, True, False]
+    peers.visits.hold(most, 1_000)  # it has gone
+    peers.visits.hold(few, 50)
+    assert not peers.is_cut(few)
 
 
 def test_what_has_gone_counts_no_more(peers: Peers) -> None:

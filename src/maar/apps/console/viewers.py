@@ -20,6 +20,7 @@ from maar.kube.sources import CredentialsError, Proofs
 CLOSE_AFTER_S: Final = 60.0
 MOST: Final = 1_000
 MOST_OF_A_TOKEN: Final = 20  # with other namespaces each
+MOST_REQUESTS: Final = 100  # of a token, under way; each open page has one for its events
 _LOOK_EVERY_S: Final = 5.0
 _CONNECTIONS: Final = 16
 _RETRY_TIMEOUT_S: Final = 2.0  # a person waits
@@ -67,6 +68,11 @@ class Viewers:
     @asynccontextmanager
     async def of(self, token: str, namespaces: Sequence[str] = ()) -> AsyncIterator[Viewer]:
         """The viewer of a token, or of the console's own credentials, while it is used."""
+        if sum(one.uses for one in self._kept.values() if one.token == token) >= MOST_REQUESTS:
+            text = (
+                f"{MOST_REQUESTS:,} pages or requests are open with this token; close a page, and try again"
+            )
+            raise RefusedError(HTTPStatus.TOO_MANY_REQUESTS, text)
         key = hashlib.sha256("\n".join((token, *namespaces)).encode()).digest()
         kept = self._kept.get(key)
         if kept is None or kept.is_over:

@@ -155,6 +155,7 @@ class Scheduler:
             *plan.evictions,
             *self._promises(plan),
             *plan.resumptions,
+            *plan.gate_removals,
             *plan.selections,
             *plan.binds,
         ]

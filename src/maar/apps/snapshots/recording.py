@@ -30,7 +30,8 @@ _LOG: Final = logging.getLogger(__name__)
 LARGEST: Final = 2**30  # bytes; a recording that is forgotten must not fill the disk
 _NOTHING: Final = msgspec.Raw()
 PARTS: Final = (
-    "queues", "binds", "evictions", "nominations", "resumptions", "selections", "pod_groups", "held_room",
+    "queues", "binds", "evictions", "nominations", "resumptions", "gate_removals", "selections", "pod_groups",
+    "held_room",
 )  # fmt: skip
 
 

@@ -26,7 +26,7 @@ from maar.core.engine import Engine
 from maar.core.model.events import Deleted, Event, Upserted
 from maar.core.model.kinds import KINDS_BY_NAME, BadObjectError, from_json
 from maar.core.model.plan import Plan
-from maar.core.model.writes import Bind, BindVolume, Evict, Nominate, Resume, SelectNode, Write
+from maar.core.model.writes import Bind, BindVolume, Evict, Nominate, RemoveGate, Resume, SelectNode, Write
 
 _LINE: Final = msgspec.json.Decoder(RecordedLine)
 _WRITES: Final[dict[str, tuple[type[Write], ...]]] = {
@@ -34,6 +34,7 @@ _WRITES: Final[dict[str, tuple[type[Write], ...]]] = {
     "evictions": (Evict,),
     "nominations": (Nominate,),
     "resumptions": (Resume,),
+    "gate_removals": (RemoveGate,),
     "selections": (SelectNode, BindVolume),
 }
 _SHOWN: Final = 5  # writes of each kind that differ

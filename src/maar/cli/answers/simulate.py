@@ -1,6 +1,5 @@
 """`maar simulate`: a trace of jobs, or generated ones, through the scheduler in virtual time."""
 
-import json
 import shlex
 import signal
 import sys
@@ -207,7 +206,7 @@ def _experiment(
 
 
 def _heading(trace: Path | None, generator: GeneratorFlags, experiment: "Experiment") -> "Heading":
-    from maar.apps.snapshots.configuration import as_document  # noqa: PLC0415  see above
+    from maar.cli.answers.simulation_report import configurations_of  # noqa: PLC0415  see above
     from maar.core.answers.report.page import Heading  # noqa: PLC0415
 
     if trace is not None:
@@ -222,11 +221,7 @@ def _heading(trace: Path | None, generator: GeneratorFlags, experiment: "Experim
     notes = [*experiment.notes]
     if left and not experiment.interrupted_by:
         notes.append(f"not simulated yet when this was written: {', '.join(left)}")
-    made_by = f"Maar {__version__}: {_command()}"
-    configurations = {
-        one.policy.name: json.dumps(as_document(one.policy.configuration), indent=1)
-        for one in experiment.outcomes
-    }
+    made_by, configurations = f"Maar {__version__}: {_command()}", configurations_of(experiment.outcomes)
     return Heading(title, [f"{what}. Policies: {names}."], notes, made_by, configurations)
 
 

@@ -6,6 +6,7 @@ from html import escape
 from os import PathLike, fspath
 from pathlib import Path
 
+from maar import __version__
 from maar.cli.answers.simulation import Experiment, prepared, prepared_recording
 from maar.cli.answers.simulation_inputs import (
     GeneratedJobs,
@@ -18,7 +19,7 @@ from maar.cli.answers.simulation_inputs import (
     policies_of,
     queues_of,
 )
-from maar.cli.answers.simulation_report import ReportFolder, overview_lines
+from maar.cli.answers.simulation_report import ReportFolder, configurations_of, overview_lines
 from maar.cli.answers.trace_tables import TraceTables
 from maar.cli.failure import CommandError
 from maar.core.answers.report.page import Heading
@@ -71,7 +72,8 @@ class Simulated(Mapping[str, Outcome]):
 
     def write(self, folder: _PathText) -> None:
         """Write the report, as the command does: report.html, summary.json, and CSV for every policy."""
-        heading = Heading(self.title, [f"Policies: {', '.join(self)}."], self.notes)
+        facts, made_by = [f"Policies: {', '.join(self)}."], f"Maar {__version__}: maar.simulate"
+        heading = Heading(self.title, facts, self.notes, made_by, configurations_of(self.outcomes))
         try:
             ReportFolder(Path(fspath(folder))).write(heading, self.outcomes, {"workload": self.title})
         except CommandError as error:

@@ -55,28 +55,36 @@ class Experiment:
 
     def run(self, follower: Follower) -> None:
         """Simulate every policy; Ctrl-C or SIGTERM ends it with what there is until then."""
-        for policy in self.policies:
+        for number, policy in enumerate(self.policies, start=1):
             run = PolicyRun(policy, self.submissions(policy), self.queues)
             try:
                 follower.begins(policy.name, self.jobs)
                 for ended in run.moments():
                     follower.is_at(ended)
+                self._add(run.outcome())
+                follower.ends()
             except KeyboardInterrupt as signal:
                 self.interrupted_by = str(signal) or "Ctrl-C"
-            outcome = run.outcome()
-            if outcome.jobs.job:
-                self.outcomes.append(outcome)
-            if self.interrupted_by:
-                self.notes.append(_interrupted(self.interrupted_by, policy, outcome))
+                outcome = run.outcome()
+                self._add(outcome)
+                self.notes.append(_interrupted(self.interrupted_by, outcome, self.policies[number:]))
                 return
-            follower.ends()
+
+    def _add(self, outcome: Outcome) -> None:
+        """Keep an outcome; one of the same policy that was there already is replaced."""
+        self.outcomes = [one for one in self.outcomes if one.policy.name != outcome.policy.name]
+        if outcome.jobs.job:
+            self.outcomes.append(outcome)
 
 
-def _interrupted(signal: str, policy: Policy, outcome: Outcome) -> str:
-    ended, came = outcome.figures.ended, outcome.figures.jobs
+def _interrupted(signal: str, outcome: Outcome, left: Sequence[Policy]) -> str:
+    name, ended, came = outcome.policy.name, outcome.figures.ended, outcome.figures.jobs
+    missing = f"; not simulated: {', '.join(one.name for one in left)}" if left else ""
+    if outcome.is_whole:
+        return f"stopped by {signal} after {name} had been simulated{missing}"
     return (
-        f"stopped by {signal} while {policy.name} was simulated: its figures are of the {came:,} jobs that "
-        f"had come until then, of which {ended:,} had ended; policies after it are missing"
+        f"stopped by {signal} while {name} was simulated: its figures are of the {came:,} jobs that "
+        f"had come until then, of which {ended:,} had ended{missing}"
     )
 
 

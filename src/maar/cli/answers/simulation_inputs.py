@@ -10,6 +10,7 @@ from typing import Final, Literal
 
 from maar.apps.plugins import find_plugins
 from maar.cli.answers.simulation_files import first_lines, in_sentences, lines_of
+from maar.cli.answers.simulation_report import folder_name
 from maar.cli.answers.trace_tables import TraceTables
 from maar.cli.configuration import read_configuration
 from maar.cli.failure import CommandError
@@ -83,12 +84,12 @@ def _read(path: Path) -> list[object]:
 
 
 def policies_of(given: Sequence[GivenPolicy]) -> list[Policy]:
-    """Policies by name or from files, each under a name of its own."""
+    """Policies by name or from files, each under a name and in a folder of its own."""
     found = list[Policy]()
     for one in given or ("default",):
-        policy, names = _policy(one), {known.name for known in found}
+        policy, folders = _policy(one), {folder_name(known.name) for known in found}
         name, number = policy.name, 2
-        while policy.name in names:
+        while folder_name(policy.name) in folders:
             policy, number = policy._replace(name=f"{name}-{number}"), number + 1
         found.append(policy)
     return found

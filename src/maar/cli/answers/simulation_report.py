@@ -1,11 +1,13 @@
 """The files of a simulation: the page, the summary, and the columns of every policy."""
 
+import json
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
+from maar.apps.snapshots.configuration import as_document
 from maar.cli.failure import CommandError, why
 from maar.core.answers.report.page import Heading, page
 from maar.core.answers.report.tables import jobs_csv, overview, series_csv, summary
@@ -55,6 +57,17 @@ def folder_name(policy: str) -> str:
     return _NOT_IN_FOLDERS.sub("-", policy).strip(".-") or "policy"
 
 
+def configurations_of(outcomes: Iterable[Outcome]) -> dict[str, str]:
+    """What each policy was configured with, as text, by its name."""
+    found = dict[str, str]()
+    for policy in (one.policy for one in outcomes):
+        queue = (
+            f"All jobs are in one queue, dequeueStrategy: {policy.one_queue}\n" if policy.one_queue else ""
+        )
+        found[policy.name] = queue + json.dumps(as_document(policy.configuration), indent=1)
+    return found
+
+
 def overview_lines(outcomes: Sequence[Outcome]) -> list[str]:
     """The figures as lines of text, policies side by side."""
     headings, rows = overview(outcomes)
@@ -69,5 +82,8 @@ def overview_lines(outcomes: Sequence[Outcome]) -> list[str]:
 
 
 def _write(file: Path, pieces: Iterable[str]) -> None:
-    with file.open("w", encoding="utf-8", newline="\n") as opened:
+    """Write a file in one step: who is killed meanwhile leaves the one that was there."""
+    unfinished = file.with_name(f".{file.name}.unfinished")
+    with unfinished.open("w", encoding="utf-8", newline="\n") as opened:
         opened.writelines(pieces)
+    unfinished.replace(file)

@@ -15,6 +15,7 @@ from maar.cli.cluster.refusal import Operation, refusal, refusal_of_list
 from maar.cli.failure import CommandError
 from maar.cli.up import data_folder
 from maar.core.model.events import Event
+from maar.core.model.job import Job
 from maar.core.model.kinds import BadObjectError, ObjectT, plain
 from maar.core.model.metadata import Object
 from maar.core.model.queue import DEFAULT, ROOT, Queue
@@ -113,6 +114,12 @@ class ClusterClient:
         outcome = await get(self.server, *_at(Queue, name))
         if isinstance(outcome, Gone) and name not in (DEFAULT, ROOT):  # those exist always
             await self._done(outcome, Operation("get", Queue, name))
+
+    async def check_job(self, namespace: str, name: str) -> None:
+        """The same of a job; in all namespaces there may be one."""
+        key = f"{namespace}/{name}"
+        if namespace and isinstance(outcome := await get(self.server, *_at(Job, key)), Gone):
+            await self._done(outcome, Operation("get", Job, key))
 
     async def all(self, kind: type[Object], labels: str = "", namespace: str = "") -> list[Document]:
         """Read all objects of a kind, or those with the labels or in the namespace."""

@@ -30,7 +30,7 @@ def run(  # noqa: PLR0913  # each is a flag
         str, typer.Option(metavar="DURATION", help="End each pod after so long, such as 2h or 90m.")
     ] = "",
     priority: Annotated[str, typer.Option(help="The priority class of the job.")] = "",
-    after: Annotated[str, typer.Option(help="A job that has to be Completed first.")] = "",
+    after: Annotated[str | None, typer.Option(help="A job that has to be Completed first.")] = None,
     wait_anyway: Annotated[
         bool,
         typer.Option(
@@ -53,6 +53,8 @@ def run(  # noqa: PLR0913  # each is a flag
     """Run a command as a job: wait for its turn, show its output, and end with its exit code."""
     from maar.cli.run.job import RunRequest, name_for  # noqa: PLC0415  # see above
 
+    if after == "":  # an empty variable of a script
+        raise typer.BadParameter("--after has no name; write the name of a job, or leave it out")
     request = RunRequest(
         name=name or name_for(command, secrets.token_hex(3)),
         namespace=namespace,
@@ -61,7 +63,7 @@ def run(  # noqa: PLR0913  # each is a flag
         resources=_resources(cpus, memory, gpus),
         replicas=replicas,
         array=_array(array, replicas),
-        after=after,
+        after=after or "",
         seconds=_seconds(time),
         priority=priority,
         variables=_variables(env or []),

@@ -137,21 +137,19 @@ class _Follower:
         await self._cluster.delete(Job, self._key)
         typer.echo(
             f"error: job {self._name} cannot run and was deleted: {why}\n"
-            "Ask for less, or add --wait-anyway to keep it waiting until the cluster changes.",
+            + ("Name another job" if NO_SUCH_JOB in why else "Ask for less")
+            + ", or add --wait-anyway to keep it waiting until the cluster changes.",
             err=True,
         )
         return FAILED
 
     async def _why_it_waits(self, job: Document) -> str:
         """Why nothing runs yet, in the words of the job or of the scheduler."""
-        why = message_of(job)
-        if not why:
-            metadata = cast(Document, job.get("metadata") or {})
-            group = f"{self._namespace}/{self._name}-{metadata.get('uid')}"
-            outcome = await get(self._cluster.server, resource_path_of(PodGroup), group)
-            if isinstance(outcome, Done):
-                why = why_not_scheduled(cast(Document, plain(outcome.body)))
-        return why
+        metadata = cast(Document, job.get("metadata") or {})
+        group = f"{self._namespace}/{self._name}-{metadata.get('uid')}"
+        outcome = await get(self._cluster.server, resource_path_of(PodGroup), group)
+        why = why_not_scheduled(cast(Document, plain(outcome.body))) if isinstance(outcome, Done) else ""
+        return why if Cure.NEVER in why else message_of(job) or why
 
     async def _wait_for_output(self) -> None:
         """Let the last words be printed; Ctrl-C need not wait for them."""

@@ -17,8 +17,8 @@ _LOCAL: Final = "local"
 _NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]*")
 # Words of a name, between underscores, that announce a secret; TOKENIZERS_PARALLELISM has none of them.
 _SECRET: Final = re.compile(
-    r"(?:^|[_.-])(?:PAT|PWD|PASS|JWT|KEY|AUTH|COOKIE|DSN|CREDS?)(?=$|[_.-])"
-    r"|(?<!TIK)TOKEN(?![A-Z])|SECRET|PASSW|PASSPHRASE|CREDENTIAL|(?:API|PRIVATE|ACCESS)_?KEY"
+    r"(?:^|[_.-])(?:PAT|PWD|PW|(?:DB)?PASS|JWT|KEY|AUTH|BEARER|COOKIE|DSN|CREDS?|WEBHOOK)(?=$|[_.-])"
+    r"|(?<!TIK)TOKEN(?![A-Z])|SECRET|PASSW|PASSPHRASE|CREDENTIAL|(?:API|PRIV|PRIVATE|ACCESS)_?KEY"
     r"|(?:DATABASE|DB|CONNECTION)_(?:URL|URI|STRING)$",
     re.IGNORECASE,
 )

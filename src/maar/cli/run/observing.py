@@ -61,8 +61,8 @@ def message_of(job: Document) -> str:
 def why_not_scheduled(group: Document) -> str:
     """What a pod group waits for, in the scheduler's words."""
     conditions = _list(_part(group, "status"), "conditions")
-    waits = [one for one in conditions if one.get("status") == "True" and one.get("type") != "Scheduled"]
-    return str(waits[-1].get("message") or "") if waits else ""
+    waits = [str(one.get("message") or "") for one in conditions if one.get("type") == "Unschedulable"]
+    return waits[-1] if waits else ""
 
 
 def first_failure(pods: Iterable[PodSeen]) -> PodSeen | None:

@@ -15,6 +15,7 @@ from maar.core.answers.single_changes import (
     CreateQueue,
     DeleteGroup,
     MoreNodes,
+    OpenNode,
     RaiseCapability,
     RemoveGates,
     SetPriority,
@@ -248,7 +249,7 @@ def _changes(found: ChangesAnswer, width: int) -> Iterator[Line]:
         "" if found.is_complete else f", of what {found.tries} decisions could try (--within 5m tries more)"
     )
     if not found.changes:
-        tried = "more capability or weight of its queues, more nodes, tolerations or one job less"
+        tried = "more capability or weight of its queues, more nodes like these, tolerations or one job less"
         yield from _wrapped(f"No single change would start it now: not {tried}{stopped}.", width)
         return
     yield from _wrapped(f"Smallest changes, each of which would start it now{stopped}:", width)
@@ -279,6 +280,8 @@ def change_text(change: SingleChange) -> str:  # noqa: PLR0911  # a sentence for
             where = f"{_pods(pods)} on nodes" if pods else "it waits"
             why = f", priority {priority} above {here}" if priority > here else ""
             return f"delete {named}, or wait until it ends ({where}, queue {queue}{why})"
+        case OpenNode(node=node):
+            return f"let node {node} be scheduled on again (kubectl uncordon {node})"
         case AddTolerations(pods=pods, taints=taints):
             return f"let its {_pods(pods)} tolerate {' and '.join(map(str, taints))}"
         case SetPriority(priority_class=name, priority=priority, before=before):

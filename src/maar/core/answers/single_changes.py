@@ -15,7 +15,7 @@ from maar.core.model.pod import Pod
 from maar.core.model.pod_group import PodGroup
 from maar.core.model.queue import Queue
 from maar.core.model.resources import CPU, Resources, is_bytes
-from maar.core.model.taints import untolerated
+from maar.core.model.taints import OF_UNSCHEDULABLE, untolerated
 from maar.core.model.volume import PersistentVolume, StorageClass
 
 HOSTNAME: Final = "kubernetes.io/hostname"
@@ -74,6 +74,21 @@ class MoreNodes(Record, frozen=True, tag="nodes", tag_field="change"):
             if (name := f"{self.like}-more-{number}") not in nodes:
                 new.append(_node_like(nodes[self.like], name))
         return [AddNodes(tuple(new))]
+
+
+class OpenNode(Record, frozen=True, tag="uncordon", tag_field="change"):
+    """A node that is unschedulable, schedulable again."""
+
+    node: str
+
+    def changes(self, objects: Objects) -> list[Change]:
+        """What it is made of; a cluster takes the taint away with it."""
+        node = next(one for one in objects if isinstance(one, Node) and one.key == self.node)
+        rest = [to_builtins(one) for one in node.spec.taints if one.key != OF_UNSCHEDULABLE]
+        opened = [SetField(f"node/{self.node}.unschedulable", value=False)]
+        if len(rest) < len(node.spec.taints):
+            opened.append(SetField(f"node/{self.node}.taints", rest))
+        return [*opened]
 
 
 class DeleteGroup(Record, frozen=True, tag="gone", tag_field="change"):
@@ -163,6 +178,7 @@ SingleChange = (
     RaiseCapability
     | SetWeight
     | MoreNodes
+    | OpenNode
     | DeleteGroup
     | AddTolerations
     | SetPriority

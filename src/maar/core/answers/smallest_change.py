@@ -24,6 +24,7 @@ What it costs. Each try is a decision on the whole cluster, which takes long whe
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
+from itertools import islice
 from math import ceil
 from typing import Final, NamedTuple
 
@@ -34,6 +35,7 @@ from maar.core.answers.single_changes import (
     CreateQueue,
     DeleteGroup,
     MoreNodes,
+    OpenNode,
     RaiseCapability,
     RemoveGates,
     SetPriority,
@@ -185,6 +187,7 @@ class _Search:
             yield from self._helpful(RemoveGates(group=self.key, pods=self.row.gated))
         yield from self._capabilities()
         yield from self._nodes()
+        yield from self._opened()
         yield from self._tolerations()
         if cure != Cure.NEVER:
             yield from self._gone()
@@ -329,6 +332,11 @@ class _Search:
                 found.append(_more(model, count))
         for change in sorted(found, key=lambda one: one.count):
             yield from self._helpful(change)
+
+    def _opened(self) -> Iterator[Found]:
+        """The first unschedulable node with which it would start."""
+        closed = [OpenNode(one.key) for one in self._all_nodes if one.is_ready and one.spec.unschedulable]
+        yield from islice((found for one in closed[:MOST_KINDS] for found in self._helpful(one)), 1)
 
     @property
     def _all_nodes(self) -> list[Node]:

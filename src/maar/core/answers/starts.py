@@ -110,6 +110,9 @@ class _StartSearch:
             self.engine.is_brief = not have_pods
             return
         outcomes = plan.pod_groups
+        have_pods += [  # the pods that are to come cannot be created
+            key for key in self._unread if key not in have_pods and _is_of_quota(outcomes.get(key))
+        ]
         if not self._waits_for:
             self._waits_for = {key: outcomes[key].message for key in self.asked if key in outcomes}
         for key in have_pods:
@@ -200,6 +203,12 @@ def _is_final(outcomes: Mapping[str, GroupOutcome], key: str, future: Future, *,
         return refusal is not None and refusal.reason in _FINAL
     pods = future.simulation.engine.tables.groups[key].pods.values()
     return not may_grow and not any(pod.node_name for pod in pods)
+
+
+def _is_of_quota(outcome: GroupOutcome | None) -> bool:
+    """Whether a ResourceQuota refuses pods of a group."""
+    refusal = outcome.refusal if outcome is not None else None
+    return refusal is not None and refusal.reason == Reason.EXCEEDED_QUOTA
 
 
 # --- sentences
@@ -298,11 +307,7 @@ def _not_before(time: float) -> Start:
 
 def _never(outcome: GroupOutcome | None) -> Start:
     message = outcome.message if outcome is not None else "it has no pods"
-    if (
-        outcome is not None
-        and outcome.refusal is not None
-        and outcome.refusal.reason == Reason.EXCEEDED_QUOTA
-    ):
+    if _is_of_quota(outcome):
         return Start(None, "unknown", f"Its pods cannot be created: {message}.")
     return Start(None, "unknown", f"It does not start when others end: {message}.")
 

@@ -97,8 +97,9 @@ def _evictions(answer: WhatIfColumns) -> Iterator[Line]:
         return
     yield (Part(f"Would evict {_counted(len(columns.pod), 'pod')}:"),)
     rows = list(zip(columns.pod, columns.queue, columns.beneficiary, columns.action, strict=True))
+    jobs = dict(zip(answer.jobs.group, answer.jobs.job, strict=True))
     for pod, queue, beneficiary, action in rows[:_MOST_LINES]:
-        whom = f" for {beneficiary}" if beneficiary else ""
+        whom = f" for {jobs.get(beneficiary, beneficiary)}" if beneficiary else ""
         yield (Part(f"  {pod} of queue {queue or 'none'}{whom} ({action})"),)
     if len(rows) > _MOST_LINES:
         yield (Part(f"  ... and {len(rows) - _MOST_LINES} more (-o json has them all)"),)

@@ -358,7 +358,8 @@ def _without_templates(job: Job) -> Job:
 def _waits_for(pod: Pod) -> str | None:
     """The scheduler that a pod waits for; None where it waits for none."""
     spec = pod.spec
-    waits = not (spec.node_name or pod.is_finished or pod.is_terminating or spec.scheduling_gates)
+    is_gated = bool(spec.scheduling_gates) and not pod.has_queue_gate
+    waits = not (spec.node_name or pod.is_finished or pod.is_terminating or is_gated)
     return spec.scheduler_name or None if waits else None
 
 

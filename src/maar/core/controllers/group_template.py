@@ -134,11 +134,12 @@ def group_name(uid: str) -> str:
     return f"podgroup-{uid}"
 
 
-def wanted_group(pod: Member, owner: Statements, gone: int = 0) -> Wanted:
-    """How the group of a pod should be; so many pods have succeeded and are gone, and count all the same."""
+def wanted_group(pod: Member, owner: Statements, ended: int = 0, gone: int = 0) -> Wanted:
+    """How the group of a pod should be; so many others have ended for good, and so many of them are gone."""
     stated = {**owner, **pod.statements}
-    least = max(1, _whole_number(stated.get(MIN_MEMBER_ANNOTATION, "")) - gone)
-    together = Resources({name: units * least for name, units in pod.request.items() if name != PODS})
+    wanted = _whole_number(stated.get(MIN_MEMBER_ANNOTATION, ""))
+    least, still = max(1, wanted - gone), max(1, wanted - ended)
+    together = Resources({name: units * still for name, units in pod.request.items() if name != PODS})
     return Wanted(
         min_member=least,
         queue=stated.get(QUEUE_ANNOTATION, ""),

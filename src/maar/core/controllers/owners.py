@@ -15,7 +15,7 @@ class Owner(NamedTuple):
     group: str  # the key of the group that is made for its pods
     statements: Statements
     deployment: OwnerReference | None  # that it is a version of
-    succeeded: int  # pods of a Job, those that are gone included
+    ended: int  # pods of a Job that are not tried again, those that are gone included
 
 
 @dataclass(eq=False)
@@ -46,5 +46,5 @@ def _owner(workload: Workload) -> Owner:
     deployment = above if is_version else None
     group = group_name(deployment.uid if deployment is not None else metadata.uid)
     key = f"{metadata.namespace or 'default'}/{group}"
-    succeeded = workload.status.succeeded if isinstance(workload, BatchJob) else 0
-    return Owner(metadata.uid, key, statements_of_owner(metadata), deployment, succeeded)
+    ended = workload.ended if isinstance(workload, BatchJob) else 0
+    return Owner(metadata.uid, key, statements_of_owner(metadata), deployment, ended)

@@ -2,10 +2,11 @@
 
 A group is made for the controller of its pods, or for a pod without one, and follows them; the ReplicaSets of
 a Deployment are its versions and have one group, or a rollout would wait for a second gang. Its queue,
-minimum and resources are what the youngest live pod and the owner say now. Owners are known by their
-metadata; a pod whose owner can be known waits until it is, or a gang could start as single pods. A group is
-looked at when one of its pods, its owner or itself has changed; what differs is wanted until it is there. One
-that could not be created, or that was deleted, is wanted while a pod lives that it is for.
+minimum and resources are what the youngest live pod and the owner say now; while Maar has suspended a Job,
+what its template says. Owners are known by their metadata; a pod whose owner can be known waits until it is,
+or a gang could start as single pods. A group is looked at when one of its pods, its owner or itself has
+changed; what differs is wanted until it is there. One that could not be created, or that was deleted, is
+wanted while a pod lives that it is for, or Maar has suspended its Job.
 """
 
 from collections.abc import Collection, Iterator
@@ -33,6 +34,7 @@ from maar.core.model.names import natural
 from maar.core.model.pod import GROUP_ANNOTATION, QUEUE_ANNOTATION
 from maar.core.model.pod_group import OWNER_SINCE_ANNOTATION
 from maar.core.model.queue import DEFAULT
+from maar.core.model.workload import BatchJob
 from maar.core.model.writes import ControllerWrite, Create, Delete, Patch
 
 _NOTHING: Final[Statements] = {}
@@ -66,7 +68,7 @@ class MissingGroups(Controller):
         for key in keys:
             members = [cluster.pods[pod] for pod in cluster.pods_of_group.keys(key)]
             if not members and (until := _expects_pods_until(cluster, key, now)) is not None:
-                wake_at += [(key, until)] if until > now else []
+                wake_at.append((key, until))
                 continue
             wanted = _group_writes(cluster, key, members)
             if wanted:
@@ -79,18 +81,12 @@ class MissingGroups(Controller):
 
 
 def _expects_pods_until(cluster: ClusterView, key: str, now: datetime) -> datetime | None:
-    """Until when a group stays that has no pods: now where it cannot be said, None where it does not stay.
-
-    Its Job was suspended by Maar, or was just resumed and has not made its pods.
-    """
+    """Until when a group stays whose Job was just resumed and has not made its pods; None for any other."""
     group = cluster.groups.get(key)
-    if group is None:
+    room = group.promised_room if group is not None else None
+    if room is None or room.until <= now or not any(cluster.batch_jobs_of_group.keys(key)):
         return None
-    jobs = [cluster.batch_jobs[job] for job in cluster.batch_jobs_of_group.keys(key)]
-    if any(job.is_marked and job.is_suspended for job in jobs):
-        return now
-    room = group.promised_room
-    return room.until if jobs and room is not None and room.until > now else None
+    return room.until
 
 
 def _age(members: list[Member]) -> tuple[float, str]:
@@ -115,18 +111,26 @@ def _group_writes(cluster: ClusterView, key: str, members: list[Member]) -> list
     group = cluster.groups.get(key)
     if group is not None and (group.is_terminating or MADE_ANNOTATION not in group.metadata.annotations):
         return []
-    if not members:
-        return [] if group is None else [Delete(kind="PodGroup", key=key, uid=group.metadata.uid)]
     namespace, _, name = key.partition("/")
-    live = [one for one in members if one.is_live and one.group == name]
+    to_come = _to_come(cluster, key)
+    if not members and not to_come:
+        return [] if group is None else [Delete(kind="PodGroup", key=key, uid=group.metadata.uid)]
+    live = [one for one in members if one.is_live and one.group == name] or to_come
     youngest = max(live, key=lambda one: (one.created, one.name), default=None)
     owner = None if youngest is None else _statements(cluster, youngest.owner)
     if youngest is None or owner is None:
         return []  # an event for the owner is on its way; where it was deleted, its pods go too
-    wanted = wanted_group(youngest, owner, _succeeded_and_gone(cluster, youngest.owner, members))
+    wanted = wanted_group(youngest, owner, *_ended(cluster, youngest.owner, members))
+    is_to_come = youngest in to_come
     if group is None:
-        made, about = document(youngest, namespace, wanted), f"{namespace}/{youngest.name}"
-        return [Create(kind="PodGroup", key=key, document=made, about=about)]
+        made, kind, about = document(youngest, namespace, wanted), "Pod", youngest.name
+        if is_to_come and youngest.owner is not None:
+            kind, about = BatchJob.kind_name(), youngest.owner.name
+        return [
+            Create(kind="PodGroup", key=key, document=made, about=f"{namespace}/{about}", about_kind=kind)
+        ]
+    if is_to_come:  # admission has given its pods their priority class, not the template
+        wanted = wanted._replace(priority_class=group.spec.priority_class_name)
     since = group.metadata.annotations.get(OWNER_SINCE_ANNOTATION)
     if (
         since is not None and OWNER_SINCE_ANNOTATION in wanted.annotations
@@ -135,6 +139,12 @@ def _group_writes(cluster: ClusterView, key: str, members: list[Member]) -> list
     if wanted.queue == DEFAULT:  # which admission reads as the queue of the namespace
         wanted = wanted._replace(queue=_queue_of(cluster, namespace) or DEFAULT)
     return [Patch(kind="PodGroup", key=key, patch=one) for one in patches(group, wanted)]
+
+
+def _to_come(cluster: ClusterView, key: str) -> list[Member]:
+    """A pod of each Job that Maar has suspended, for whose pods a group is made."""
+    found = [cluster.batch_jobs[job].to_come for job in cluster.batch_jobs_of_group.keys(key)]
+    return [one for one in found if one is not None and key.endswith(f"/{one.group}")]
 
 
 def _statements(cluster: ClusterView, owner: OwnerReference | None) -> Statements | None:
@@ -147,11 +157,11 @@ def _statements(cluster: ClusterView, owner: OwnerReference | None) -> Statement
     return None if known is None else known.statements
 
 
-def _succeeded_and_gone(cluster: ClusterView, owner: OwnerReference | None, members: list[Member]) -> int:
-    """How many pods of a Job have succeeded and were deleted: by a collector of pods, or with their node."""
+def _ended(cluster: ClusterView, owner: OwnerReference | None, members: list[Member]) -> tuple[int, int]:
+    """How many pods of a Job are not tried again, and how many of them do not count as pods of the group."""
     known = cluster.owners.by_uid.get(owner.uid) if owner is not None else None
     there = sum(one.has_succeeded for one in members)
-    return 0 if known is None else max(0, known.succeeded - there)
+    return (0, 0) if known is None else (max(there, known.ended), max(0, known.ended - there))
 
 
 def _queue_of(cluster: ClusterView, namespace: str) -> str:

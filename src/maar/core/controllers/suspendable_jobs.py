@@ -2,8 +2,9 @@
 
 from typing import NamedTuple
 
-from maar.core.controllers.group_template import Member
+from maar.core.controllers.group_template import Member, member
 from maar.core.model.workload import SUSPENDED_FOR_ANNOTATION, BatchJob
+from maar.core.tables.batch_jobs import pod_to_come
 
 
 class SuspendableJob(NamedTuple):
@@ -15,10 +16,12 @@ class SuspendableJob(NamedTuple):
     can_be_suspended: bool
     is_suspended: bool
     is_marked: bool  # as suspended by Maar
+    to_come: Member | None  # a pod that it will make once Maar resumes it
 
 
 def suspendable(job: BatchJob) -> SuspendableJob:
     """Read what is kept of a Job."""
+    waits = job.suspended_for is not None and job.can_be_suspended
     return SuspendableJob(
         job.metadata.uid,
         job.group_key,
@@ -26,6 +29,7 @@ def suspendable(job: BatchJob) -> SuspendableJob:
         job.can_be_suspended,
         job.spec.suspend,
         SUSPENDED_FOR_ANNOTATION in job.metadata.annotations,
+        member(pod_to_come(job, 0)) if waits else None,
     )
 
 

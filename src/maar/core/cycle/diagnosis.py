@@ -255,11 +255,12 @@ class Diagnosis:
         if not self.state.room.nodes:
             return Refusal(reason=Reason.NOT_ENOUGH_RESOURCES, cure=Cure.OTHER_NODES)
         for pod in {pod.shape: pod for pod in pods if places.never_fits(pod.shape)}.values():
-            is_large = self._opened_cluster.places.large_enough(pod.shape)
-            cure = Cure.OTHER_NODES if is_large.any() else Cure.NEVER
+            opened = self._opened_cluster.places
+            cure = Cure.OTHER_NODES if opened.large_enough(pod.shape).any() else Cure.NEVER
             refusal = self._of_nodes(Reason.NO_NODE_FITS, cure, pod, tally(places, pod, 1))
             taints = next(iter(places.taints_in_the_way(pod.shape)), ())
-            return msgspec.structs.replace(refusal, others=tuple(map(str, taints)))
+            closed = int((opened.pods_per_node(pod.shape, opened.idle("now"), 1) > 0).sum())
+            return msgspec.structs.replace(refusal, others=tuple(map(str, taints)), available=closed)
         return None
 
     def _known_never(self, group: GroupState, pods: list[PodRow], needs: Needs) -> Refusal | None:

@@ -54,7 +54,8 @@ class HeldUp:
 
     def _is_tried(self, group: GroupState) -> bool:
         """Whether allocate has turns for a group; one that holds room counts as those that hold nodes."""
-        return bool(group.pending) and has_pods(group) and group.row.holds_since is None
+        holds_room = self.state.configuration.sla is not None and group.row.holds_since is not None
+        return bool(group.pending) and has_pods(group) and not holds_room
 
     def _never_starts(self, group: GroupState, pods: list[PodRow]) -> bool:
         places, alone = self.state.places, self._empty_cluster

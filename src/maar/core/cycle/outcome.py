@@ -11,6 +11,7 @@ from maar.core.cycle.diagnosis import Diagnosis
 from maar.core.cycle.group_state import GroupState
 from maar.core.cycle.held_room import Hold
 from maar.core.cycle.known_outcomes import KnownOutcomes
+from maar.core.cycle.queue_gates import gates_to_remove
 from maar.core.cycle.sentences import sentence, why_evicted
 from maar.core.cycle.standings import standings
 from maar.core.cycle.state import State
@@ -62,6 +63,7 @@ def plan_of(state: State, *, is_brief: bool = False) -> Plan:
             if not known[key].is_to_come
         ),
         resumptions=tuple(resumptions(state)) if state.promised else (),
+        gate_removals=gates_to_remove(state) if state.tables.queue_gated else (),
         selections=tuple(state.places.claims.selections(state.selections) if state.selections else ()),
         pod_groups=_outcomes(state, is_brief=is_brief),
         held_room=tuple(_held(state, one) for one in state.held_room.holds),

@@ -13,7 +13,7 @@ from maar.core.model.reasons import Cure, Reason, Refusal, Shortage
 from maar.core.model.resources import PODS, BadAmountError, amount
 from maar.core.tables.axis import PODS_ROW
 from maar.core.tables.counting import add_needs
-from maar.core.tables.rows import GroupRow
+from maar.core.tables.rows import Column, GroupRow
 from maar.core.tables.tables import Tables
 
 _OF_PODS: Final = {"pods": PODS, "count/pods": PODS}
@@ -23,12 +23,13 @@ _OTHERS: Final = ("limits.", "count/")  # that are about something else than wha
 
 def exceeded_quota(tables: Tables, group: GroupState, short: Refusal) -> Refusal | None:
     """The first quota that leaves too little for the pods that are missing; None where none does."""
-    wanted = _missing(tables, group.row, short.wanted - short.available)
+    wanted, own = _missing(tables, group.row, short.wanted - short.available)
     for quota in tables.quotas_of(group.row.namespace) if wanted else ():
         if shortages := tuple(_shortages(quota, wanted)):
+            is_never = any(one.wanted + own.get(one.resource, 0) > one.limit for one in shortages)
             return Refusal(
                 reason=Reason.EXCEEDED_QUOTA,
-                cure=Cure.SOMEBODY_ACTS,
+                cure=Cure.NEVER if is_never else Cure.SOMEBODY_ACTS,
                 queue=short.queue,
                 wanted=short.wanted,
                 available=short.available,
@@ -38,16 +39,22 @@ def exceeded_quota(tables: Tables, group: GroupState, short: Refusal) -> Refusal
     return None
 
 
-def _missing(tables: Tables, group: GroupRow, count: int) -> dict[str, int]:
-    """What so many pods that do not exist ask for, by resource; only what is sure."""
+def _missing(tables: Tables, group: GroupRow, count: int) -> tuple[dict[str, int], dict[str, int]]:
+    """What so many pods that do not exist ask for, by resource, only what is sure; and what its pods do."""
     column, live = tables.axis.zeros(), [pod for pod in group.pods.values() if pod.is_live]
+    own = tables.axis.zeros()
+    for pod in live:
+        add_needs(own, pod.shape.needs, 1)
     if group.min_resources is not None:
         add_needs(column, group.min_resources, 1)
-        for pod in live:
-            add_needs(column, pod.shape.needs, -1)
+        column = [whole - has for whole, has in zip(column, own, strict=True)]
     elif len({pod.shape for pod in live}) == 1:
         add_needs(column, live[0].shape.needs, count)
     column[PODS_ROW] = count
+    return _by_name(tables, column), _by_name(tables, own)
+
+
+def _by_name(tables: Tables, column: Column) -> dict[str, int]:
     return {tables.axis.names[row]: units for row, units in enumerate(column) if units > 0}
 
 

@@ -231,17 +231,25 @@ def _no_node(_state: State, refusal: Refusal) -> str:
         case Cure.NEVER:
             return f"no node is large enough for {needs(refusal)}, {nodes}: {_NEVER}, it needs other nodes"
         case Cure.OTHER_NODES:
-            if refusal.others:
-                named = f"taint{'s' if len(refusal.others) > 1 else ''} {' and '.join(refusal.others)}"
-                end = f"it starts with a toleration of {named}, or with other nodes"
-                return f"no node that the pod tolerates suits it, {nodes}; {end}"
-            return f"no node suits the pod, {nodes}; it needs other nodes, selectors or tolerations"
+            return _other_nodes(refusal, nodes)
         case Cure.SOMEBODY_ACTS:
             end = "look at its affinity, spread and ports, or start what it has to be near"
             return f"other pods, or the lack of them, keep it off every node, {nodes}; {end}"
         case _:
             end = f"it starts when others finish{_with_nodes(refusal)}"
             return f"no node takes it beside the pods that are there, {nodes}; {end}"
+
+
+def _other_nodes(refusal: Refusal, nodes: str) -> str:
+    """What else than nodes lets some nodes take the pod: tolerations, or that they can be used."""
+    if refusal.others:
+        named = f"taint{'s' if len(refusal.others) > 1 else ''} {' and '.join(refusal.others)}"
+        end = f"it starts with a toleration of {named}, or with other nodes"
+        return f"no node that the pod tolerates suits it, {nodes}; {end}"
+    if refusal.available:
+        closed = f"{refusal.available} node{'s' if refusal.available > 1 else ''} that cannot be used now"
+        return f"only {closed} would take the pod, {nodes}; it starts when one can be used"
+    return f"no node suits the pod, {nodes}; it needs other nodes, selectors or tolerations"
 
 
 def _no_group(_state: State, refusal: Refusal) -> str:
@@ -276,6 +284,14 @@ def _no_claim(state: State, refusal: Refusal) -> str:
     if claim not in state.tables.claims:
         return f"volume claim {claim} does not exist; create it"
     return f"volume claim {claim} is not bound; it starts when the claim is"
+
+
+def _exceeded_quota(_state: State, refusal: Refusal) -> str:
+    end = "; it starts when the quota is raised or less of it is used"
+    if refusal.cure == Cure.NEVER:
+        end = f": {_NEVER}, unless the quota is raised"
+    there = f"{refusal.available} of the {refusal.wanted} pods that start together exist"
+    return f"{there}, and ResourceQuota {refusal.others[0]} has no room for the others: {left(refusal)}{end}"
 
 
 def _being_freed(_state: State, refusal: Refusal) -> str:
@@ -352,11 +368,7 @@ _SENTENCES: Final[Mapping[Reason, Callable[[State, Refusal], str]]] = {
         f"queue {refusal.queue} takes no part: {refusal.others[0]}"
     ),
     Reason.NOT_ENOUGH_TASKS: _too_few,
-    Reason.EXCEEDED_QUOTA: lambda _state, refusal: (
-        f"{refusal.available} of the {refusal.wanted} pods that start together exist, and ResourceQuota "
-        f"{refusal.others[0]} has no room for the others: {left(refusal)}; it starts when the quota is "
-        "raised or less of it is used"
-    ),
+    Reason.EXCEEDED_QUOTA: _exceeded_quota,
     Reason.NOT_ENOUGH_PODS_OF_TASK: lambda _state, refusal: (
         f"{refusal.available} of the {refusal.wanted} pods of task {refusal.others[0]} exist; "
         "it starts when all do"

@@ -9,7 +9,7 @@ from maar.core.model.pod_group import PodGroupPhase
 from maar.core.model.queue import QueueState, QueueStatus, QueueSummary
 from maar.core.model.reasons import Refusal
 from maar.core.model.resources import Resources
-from maar.core.model.writes import Bind, Evict, Nominate, Resume, Selection
+from maar.core.model.writes import Bind, Evict, Nominate, RemoveGate, Resume, Selection
 
 Share = float | Literal["inf"]  # JSON has no infinity
 GUARANTEE_REDUCED: Final = "GuaranteeReduced"  # the condition of a queue whose guarantee is not all in force
@@ -107,6 +107,7 @@ class Plan(Record, frozen=True):
     nominations: tuple[Nominate, ...] = ()
     selections: tuple[Selection, ...] = ()
     resumptions: tuple[Resume, ...] = ()
+    gate_removals: tuple[RemoveGate, ...] = ()
     pod_groups: dict[str, GroupOutcome] = {}
     held_room: tuple[RoomHold, ...] = ()
     decide_again_at: float | None = None  # time alone may change the decision then

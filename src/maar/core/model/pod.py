@@ -10,6 +10,8 @@ from maar.core.model.metadata import Condition, Object, Record, Time
 from maar.core.model.resources import PODS, Resources
 
 GROUP_ANNOTATION: Final = "scheduling.k8s.io/group-name"
+# Volcano's scheduling gate, and the annotation that asks for it: the pod waits until its queue has room.
+QUEUE_GATE: Final = "scheduling.volcano.sh/queue-allocation-gate"
 QUEUE_ANNOTATION: Final = "scheduling.volcano.sh/queue-name"
 TASK_ANNOTATION: Final = "volcano.sh/task-spec"
 PREEMPTABLE_MARK: Final = "volcano.sh/preemptable"
@@ -157,6 +159,11 @@ class Pod(Object, frozen=True, tag="Pod"):
         """Whether it is being deleted, or will be with the Job that is suspended to evict it."""
         metadata = self.metadata
         return metadata.deletion_timestamp is not None or EVICTED_WITH_JOB_ANNOTATION in metadata.annotations
+
+    @property
+    def has_queue_gate(self) -> bool:
+        """Whether Volcano's scheduling gate is the only one that keeps it from being placed."""
+        return [one.name for one in self.spec.scheduling_gates] == [QUEUE_GATE]
 
     @property
     def batch_job(self) -> str:

@@ -9,6 +9,7 @@ from maar.core.model.node import Taint
 
 KEEPS_OUT: Final = frozenset({"NoSchedule", "NoExecute"})
 OF_CLOSED_NODES: Final = "node.kubernetes.io/"  # taints that nodes have while they cannot be used
+OF_UNSCHEDULABLE: Final = f"{OF_CLOSED_NODES}unschedulable"
 DISCOURAGES: Final = frozenset({"PreferNoSchedule"})
 
 _WHOLE: Final = re.compile(r"0|-?[1-9][0-9]{0,18}")

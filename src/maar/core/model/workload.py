@@ -91,6 +91,14 @@ class BatchJob(Workload, frozen=True):
         """Whether each completion has an index."""
         return self.spec.completion_mode == "Indexed" and self.spec.completions is not None
 
+    @property
+    def ended(self) -> int:
+        """How many of its pods have succeeded, or are of an index that has failed for good."""
+        return self.status.succeeded + len(self._failed_indexes())
+
+    def _failed_indexes(self) -> frozenset[int]:
+        return parse_indexes(self.status.failed_indexes, self.spec.completions or 0)
+
     def numbers_to_run(self) -> Sequence[int]:
         """The numbers of the pods that it would have now: its lowest open indexes, or as many as it wants."""
         spec, status = self.spec, self.status
@@ -99,7 +107,7 @@ class BatchJob(Workload, frozen=True):
         if not self.is_indexed:
             return range(max(0, min(spec.parallelism, spec.completions - status.succeeded)))
         over = parse_indexes(status.completed_indexes, spec.completions)
-        over |= parse_indexes(status.failed_indexes, spec.completions)
+        over |= self._failed_indexes()
         return [index for index in range(spec.completions) if index not in over][: spec.parallelism]
 
 

@@ -47,6 +47,17 @@ class Nominate(Record, frozen=True, tag=True, tag_field="write"):
         return self.pod
 
 
+class RemoveGate(Record, frozen=True, tag=True, tag_field="write"):
+    """Remove Volcano's scheduling gate from a pod: its queue has room for it."""
+
+    pod: str
+
+    @property
+    def subject(self) -> str:
+        """What is written to."""
+        return self.pod
+
+
 class Resume(Record, frozen=True, tag=True, tag_field="write"):
     """Promise room to the pods to come of Jobs that Maar suspended; the controllers then resume the Jobs."""
 
@@ -164,7 +175,7 @@ class RecordEvent(Record, frozen=True, tag=True, tag_field="write"):
 
 
 Selection = SelectNode | BindVolume  # how a claim gets its volume where its first consumer will run
-Write = Bind | Evict | Nominate | Resume | Selection  # what a plan asks for
+Write = Bind | Evict | Nominate | RemoveGate | Resume | Selection  # what a plan asks for
 ControllerWrite = (
     SetStatus | Create | Ensure | Patch | Delete | CheckPods | RecordEvent
 )  # what controllers ask for

@@ -17,7 +17,7 @@ import msgspec
 from maar.core.engine import Engine
 from maar.core.model.events import Deleted, Event, Upserted
 from maar.core.model.plan import GroupOutcome, Plan
-from maar.core.model.pod import Pod, PodPhase
+from maar.core.model.pod import QUEUE_GATE, Pod, PodPhase
 from maar.core.model.pod_group import READY_ANNOTATION, PodGroup
 from maar.core.model.volume import (
     SELECTED_NODE_ANNOTATION,
@@ -98,6 +98,8 @@ class ImaginaryCluster:
             if one.pod not in moved:
                 yield Upserted(object=_pod(pods[one.pod], one.node, "Running", "", self.now))
         moved.update([one.pod for one in decided.binds])
+        for removal in decided.gate_removals:
+            yield Upserted(object=ungated(pods[removal.pod]))
         promised = {one.pod: one.node for one in decided.nominations}
         for key in {**self.engine.assumptions.promised, **promised}:
             pod, node = pods[key], promised.get(key, "")
@@ -146,6 +148,14 @@ class ImaginaryCluster:
             metadata = msgspec.structs.replace(claim.metadata, annotations=notes)
             status = msgspec.structs.replace(claim.status, phase="Bound")
             yield Upserted(object=msgspec.structs.replace(claim, metadata=metadata, spec=spec, status=status))
+
+
+def ungated(pod: Pod) -> Pod:
+    """A pod without its scheduling gates, as Maar removes its queue's."""
+    annotations = {**pod.metadata.annotations, QUEUE_GATE: "true"}
+    metadata = msgspec.structs.replace(pod.metadata, annotations=annotations)
+    spec = msgspec.structs.replace(pod.spec, scheduling_gates=())
+    return msgspec.structs.replace(pod, metadata=metadata, spec=spec)
 
 
 def resubmitted(pod: Pod) -> Pod:

@@ -4,7 +4,7 @@ Everything is computed from two things: the columns of the jobs, and what was se
 
 - makespan: from the first submission to the last end.
 - utilisation: used / allocatable, by resource; over all time, and over the time in which there was enough
-  work, which is while some pod waited.
+  work, which is while some pod waited. What evicted pods had used counts too, though it is lost.
 - wait: from submission to the first start. Jobs that never started have none, and are counted.
 - total delay: response time less run time, where the response time is from submission to the end. It is the
   wait, and with evictions also the waits for further starts and the runs that were lost.

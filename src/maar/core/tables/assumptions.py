@@ -38,12 +38,12 @@ from typing import Final
 from maar.core.model.events import Deleted, Event, Upserted
 from maar.core.model.pod import Pod
 from maar.core.model.pod_group import PodGroup
-from maar.core.model.writes import Bind, Evict, Nominate, Resume, Write
+from maar.core.model.writes import Bind, Evict, Nominate, RemoveGate, Resume, Write
 from maar.core.tables.assumed_volumes import AssumedVolumes
 from maar.core.tables.rows import PodRow
 from maar.core.tables.tables import Tables
 
-PodWrite = Bind | Evict | Nominate
+PodWrite = Bind | Evict | Nominate | RemoveGate
 
 _NONE: Final[tuple[PodWrite, ...]] = ()
 
@@ -180,6 +180,8 @@ def _with(row: PodRow, write: PodWrite) -> PodRow:
             return replace(row, is_terminating=True, evicted_for=beneficiary or "", group=None, counted=None)
         case Nominate(node=node):
             return replace(row, nominated=node, group=None, counted=None)
+        case RemoveGate():
+            return replace(row, is_gated=False, queue_gate="removed", group=None, counted=None)
 
 
 def _has_come_true(row: PodRow, write: PodWrite) -> bool:
@@ -190,3 +192,5 @@ def _has_come_true(row: PodRow, write: PodWrite) -> bool:
             return row.is_terminating or not row.is_live
         case Nominate(node=node):
             return row.nominated == node or bool(row.node_name)
+        case RemoveGate():
+            return not row.is_gated

@@ -135,8 +135,10 @@ def is_not_started(group: GroupRow) -> bool:
 def _sort_out(group: GroupRow) -> tuple[list[PodRow], list[PodRow]]:
     """Find the pods that wait, in order; give those with a place, the succeeded included, and the gated."""
     pending, placed, gated = [], [], []
+    group.has_queue_gate = False
     for pod in group.pods.values():
         if pod.is_live and not pod.is_terminating:
+            group.has_queue_gate |= bool(pod.queue_gate) and not pod.node_name
             if pod.node_name or pod.counted is not None:
                 placed.append(pod)
             elif pod.is_gated:
@@ -154,15 +156,17 @@ def _sort_out(group: GroupRow) -> tuple[list[PodRow], list[PodRow]]:
 def _to_start(group: GroupRow, live: Sequence[PodRow], gated: Sequence[PodRow]) -> Needs:
     """What a group with minResources needs to start, for the gate, its queue's request and what is admitted.
 
-    Its first minMember pods say so where minResources is less: operators leave resources out or write wrong
-    units. What pods with scheduling gates ask for is taken off. Pods are counted where minResources does.
+    Its first minMember pods, less those that have succeeded, say so where minResources is less: operators
+    leave resources out or write wrong units. What pods with scheduling gates ask for is taken off. Pods are
+    counted where minResources does.
     """
     least = dict(group.min_resources or ())
     for pod in gated:
         for row, amount in pod.shape.needs:
             least[row] = max(0, least.get(row, 0) - amount)
-    is_surplus = len(live) > group.min_member
-    first = sorted(live, key=attrgetter("order"))[: group.min_member] if is_surplus else live
+    succeeded = group.placed + len(group.pending) - len(live)
+    needed = max(min(1, group.min_member), group.min_member - succeeded)
+    first = sorted(live, key=attrgetter("order"))[:needed] if len(live) > needed else live
     together: dict[int, int] = {}
     for pod in first:
         for row, amount in pod.shape.needs:

@@ -11,6 +11,7 @@ from maar.core.model.pod import (
     GROUP_ANNOTATION,
     INDEX_FAILURES,
     PREEMPTABLE_MARK,
+    QUEUE_GATE,
     TASK_ANNOTATION,
     Pod,
 )
@@ -20,7 +21,7 @@ from maar.core.model.run_time import EXPECTED_RUN_TIME, longest_run_time, ran_fo
 from maar.core.model.whole_numbers import whole_number
 from maar.core.tables.axis import ResourceAxis
 from maar.core.tables.numbers import is_lead, number_of
-from maar.core.tables.rows import GroupRow, NodeRow, PodRow
+from maar.core.tables.rows import GroupRow, NodeRow, PodRow, QueueGate
 from maar.core.tables.shapes import Shapes
 
 _CRITICAL: Final = ("system-cluster-critical", "system-node-critical")
@@ -54,6 +55,7 @@ def read_pod(pod: Pod, shapes: Shapes, scheduler_name: str) -> PodRow:
         is_running=status.phase == "Running",
         has_succeeded=status.phase == "Succeeded",
         is_gated=bool(spec.scheduling_gates),
+        queue_gate=_queue_gate(pod) if spec.scheduling_gates or QUEUE_GATE in metadata.annotations else "",
         is_critical=namespace == "kube-system" or spec.priority_class_name in _CRITICAL,
         never_preempts=spec.preemption_policy == "Never",
         evicted_for=metadata.annotations.get(EVICTED_FOR_ANNOTATION, ""),
@@ -70,6 +72,13 @@ def read_pod(pod: Pod, shapes: Shapes, scheduler_name: str) -> PodRow:
         longest_run_time=longest_run_time(pod),
         started=status.start_time.timestamp() if status.start_time else None,
     )
+
+
+def _queue_gate(pod: Pod) -> QueueGate:
+    if pod.has_queue_gate:
+        return "closed"
+    is_removed = not pod.spec.scheduling_gates and pod.metadata.annotations.get(QUEUE_GATE) == "true"
+    return "removed" if is_removed else ""
 
 
 def _index_failures(text: str) -> int:

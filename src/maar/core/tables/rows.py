@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, fields
 from itertools import takewhile
 from math import inf
 from operator import attrgetter
-from typing import Final, NamedTuple
+from typing import Final, Literal, NamedTuple
 
 from maar.core.model.affinity import Toleration
 from maar.core.model.node import Taint
@@ -26,6 +26,7 @@ PodOrder = tuple[int, int, bool, float, str]
 # Which pod group came first: the older, then by the name of its owner, or its own where it has none. Times
 # are whole seconds, so that one `kubectl apply` makes many of one age.
 GroupOrder = tuple[float, str, str]
+QueueGate = Literal["", "closed", "removed"]  # of a pod: no other gate keeps it, or it was removed
 NO_TASKS: Final[dict[str, int]] = {}  # of the many groups in which no task has a minimum; not to be changed
 
 
@@ -89,6 +90,7 @@ class PodRow:
     has_succeeded: bool
     is_terminating: bool
     is_gated: bool
+    queue_gate: QueueGate
     is_critical: bool  # system-critical, or in kube-system
     never_preempts: bool
     preemptable: str | None
@@ -183,6 +185,7 @@ class GroupRow:
     leaf: "QueueRow | None" = None
     pending: list[PodRow] = field(default_factory=list)  # without a place, in the order in which they get one
     gated: int = 0  # pods that must not be placed yet
+    has_queue_gate: bool = False  # a pod without a node has Volcano's scheduling gate, or had it
     placed: int = 0  # pods that count towards minMember
     tasks: dict[str, int] = field(default_factory=lambda: NO_TASKS)  # those of each task that has a minimum
     used: AmountColumn = ()

@@ -23,6 +23,7 @@ from maar.core.model.pod import (
     GROUP_ANNOTATION,
     INDEX_FAILURES,
     PREEMPTABLE_MARK,
+    QUEUE_GATE,
     TASK_ANNOTATION,
     ClaimSource,
     Container,
@@ -159,6 +160,7 @@ class Seen:
             EVICTED_FOR_ANNOTATION: row.evicted_for or None,
             EXPECTED_RUN_TIME: _duration(row.stated_run_time),
             INDEX_FAILURES: str(row.index_failures) if row.index_failures else None,
+            QUEUE_GATE: "true" if row.queue_gate == "removed" else None,
         }
         metadata = _metadata(row.key, row.namespace, row.created, marks)
         leaves = _LONG_AGO if row.is_terminating else None
@@ -199,7 +201,7 @@ class Seen:
             tolerations=shape.tolerations,
             topology_spread_constraints=shape.spread,
             containers=(everything,),
-            scheduling_gates=(Named(name="gate"),) if row.is_gated else (),
+            scheduling_gates=(Named(name=QUEUE_GATE if row.queue_gate else "gate"),) if row.is_gated else (),
             active_deadline_seconds=None if row.longest_run_time is None else int(row.longest_run_time),
             volumes=tuple(_volume(number, key) for number, key in enumerate(shape.claims)),
             resource_claims=(Named(name="claim"),) if shape.has_resource_claims else (),

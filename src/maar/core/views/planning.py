@@ -68,6 +68,7 @@ def plan_data(decided: Plan) -> Json:
         ],
         "nominations": {one.pod: one.node for one in sorted(decided.nominations, key=lambda one: one.pod)},
         **({"resumptions": _resumptions(decided)} if decided.resumptions else {}),
+        **({"gateRemovals": [one.pod for one in decided.gate_removals]} if decided.gate_removals else {}),
         "selections": {one.claim: one.node for one in sorted(decided.selections, key=lambda one: one.claim)},
         "podGroups": {
             key: {

@@ -271,6 +271,16 @@ def test_several_configurations_of_one_name_are_told_apart(run: Run, tmp_path: P
     assert list(summary["policies"]) == ["default", "default-2"]
 
 
+def test_configurations_whose_names_make_one_folder_get_two(run: Run, tmp_path: Path) -> None:
+    configs = tmp_path / "my plan.yaml", tmp_path / "my-plan.yaml"
+    for config in configs:
+        config.write_text('actions: "enqueue, allocate, backfill"\n')
+    asked = ("--trace", str(small(tmp_path)), "--nodes", NODES, "--out", str(tmp_path / "out"))
+    given = [part for config in configs for part in ("--config", str(config))]
+    assert run("maar", "simulate", *asked, *given).code == 0
+    assert {"my-plan/jobs.csv", "my-plan-2/jobs.csv"} <= files(tmp_path / "out").keys()
+
+
 def test_names_from_a_trace_are_text_in_the_page(run: Run, tmp_path: Path) -> None:
     queues = tmp_path / "queues.yaml"
     queues.write_text(

@@ -3,12 +3,15 @@
 import json
 import os
 import signal
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 import maar
 from maar.cli.answers.simulation_progress import SimulationProgress
+from maar.cli.answers.simulation_report import ReportFolder
+from maar.core.answers.report.page import Heading
 from support.commands import Run, run
 from unit.cli.answers.test_simulate import NODES, elements, files, small, swf
 
@@ -94,6 +97,41 @@ def test_sigterm_keeps_what_was_simulated_until_then(
     assert set(files(tmp_path)) == {"report.html", "summary.json", "fcfs/jobs.csv", "fcfs/series.csv"}
 
 
+def test_sigterm_after_a_policy_keeps_it_whole(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(SimulationProgress, "ends", lambda _: os.kill(os.getpid(), signal.SIGTERM))
+    before = signal.getsignal(signal.SIGTERM)
+    asked = ("--generate", "mixed", "--jobs", "20", "--nodes", NODES, "--config", "fcfs", "--config", "easy")
+    try:
+        ended = run("maar", "simulate", *asked, "--out", str(tmp_path))
+    finally:
+        signal.signal(signal.SIGTERM, before)
+    assert ended.code == 143
+    assert "interrupted: stopped by SIGTERM after fcfs had been simulated; not simulated: easy\n" in ended.err
+    summary = json.loads((tmp_path / "summary.json").read_text(encoding="utf-8"))
+    assert summary["policies"]["fcfs"]["isWhole"]
+    assert set(files(tmp_path)) == {"report.html", "summary.json", "fcfs/jobs.csv", "fcfs/series.csv"}
+
+
+class Stopped(list[str]):
+    """Notes that the process does not live to write."""
+
+    def __iter__(self) -> Iterator[str]:
+        raise KeyboardInterrupt
+
+
+def test_a_report_that_is_not_written_to_its_end_leaves_the_one_that_was_there(tmp_path: Path) -> None:
+    found = maar.simulate(small(tmp_path), nodes=NODES, config="fcfs")
+    found.write(tmp_path / "out")
+    before = files(tmp_path / "out")
+    heading = Heading("Simulation", [], Stopped(["a note"]))
+    with pytest.raises(KeyboardInterrupt):
+        ReportFolder(tmp_path / "out").write(heading, found.outcomes, {})
+    after = files(tmp_path / "out")
+    assert {name: after[name] for name in before} == before
+
+
 def test_the_page_says_by_what_it_was_made(run: Run, tmp_path: Path) -> None:
     config = tmp_path / "mine.yaml"
     config.write_text('actions: "enqueue, allocate"\n')
@@ -103,6 +141,15 @@ def test_the_page_says_by_what_it_was_made(run: Run, tmp_path: Path) -> None:
     text = " ".join(elements(page).itertext())
     assert f"Maar {maar.__version__}: maar simulate --trace {tmp_path}/jobs.swf --nodes {NODES}" in text
     assert "--out" not in text
+    assert '"actions": "enqueue, allocate"' in text
+    assert "All jobs are in one queue, dequeueStrategy: fifo" in text
+
+
+def test_the_page_of_python_says_by_what_it_was_made(tmp_path: Path) -> None:
+    found = maar.simulate(small(tmp_path), nodes=NODES, config={"actions": "enqueue, allocate"})
+    found.write(tmp_path / "out")
+    text = " ".join(elements((tmp_path / "out/report.html").read_text(encoding="utf-8")).itertext())
+    assert f"Maar {maar.__version__}: maar.simulate" in text
     assert '"actions": "enqueue, allocate"' in text
 
 

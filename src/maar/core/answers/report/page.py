@@ -34,7 +34,7 @@ dt{font-weight:600;margin-top:.5rem}dd{margin:0;color:var(--soft)}
 _DEFINITIONS: Final = (
     (
         "Utilisation",
-        "used ÷ allocatable. While some pod waited: over the time in which there was enough work.",
+        "used ÷ allocatable, with work that was lost later. While some pod waited: with enough work.",
     ),
     ("Wait", "from submission to the first start. Jobs that never started have none."),
     (
