@@ -47,8 +47,7 @@ def evict(state: State, attempt: type[Attempt]) -> None:
         victims = state.held_room.without_hold(group, one.succeeds) if is_tried else None
         if victims is None:
             blocked = failed.setdefault(equivalence_key, one.blocked)
-            alike.setdefault(equivalence_key, []).append(group)
-            turns.failed(group, blocked)
+            alike.setdefault(equivalence_key, []).extend(turns.failed(group, blocked))
             continue
         failed.clear()
         search.without_victims.clear()
@@ -101,10 +100,11 @@ class _Turns:
             self._failed.clear()  # all that they stand for would have failed by now
         return group
 
-    def failed(self, group: GroupState, blocked: Refusal | None = None) -> None:
+    def failed(self, group: GroupState, blocked: Refusal | None = None) -> Sequence[GroupState]:
         """A group whose turn it was has no more, and those behind it have none until another succeeds.
 
-        Where it is told what blocks it, each of those that have states is told so in its own turn.
+        Where it is told what blocks it, each of those that have states is told so in its own turn. Gives it
+        and those that fail with it.
         """
         before, group.refusal = group.refusal, blocked or group.refusal
         for behind in self._behind.pop(group, ()) if blocked is not None else ():
@@ -112,6 +112,7 @@ class _Turns:
         self.order.done(group)
         if group.alike is not None or group in self._behind:
             self._failed.append((group, before))
+        return (group, *self._behind.get(group, ()))
 
     def succeeded(self, group: GroupState, job: Job, victims: Sequence[Unit]) -> None:
         """A group has another turn if it still waits; so have those that come after where it was."""

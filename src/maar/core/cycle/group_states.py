@@ -210,7 +210,8 @@ class _Distinctions:
     def __init__(self, configuration: Configuration, places: NodeChooser) -> None:
         self.places, self._orders = places, configuration.job_orders
         plugins = (configuration.node_hooks, configuration.job_orders)
-        self.follow_from: object = (places.concerned.selectors, plugins)
+        selectors = places.concerned.selectors if places.any_has_affinity else frozenset()
+        self.follow_from: object = (selectors, plugins)
 
     def of(self, row: GroupRow) -> object | None:
         """What third parties' orders say of it; None where other pods or plugins concern its pods."""

@@ -44,6 +44,7 @@ def plan_of(state: State, *, is_brief: bool = False) -> Plan:
         suspended_jobs(state) if state.evictions else (),
         state.tables.pods,
     )
+    gated = [row for row in state.tables.kinds.alone.values() if row.has_queue_gate]
     return Plan(
         queues=standings(state),
         binds=tuple([Bind(pod=key, node=nodes[node].name) for key, node in state.bound.items()]),
@@ -63,7 +64,7 @@ def plan_of(state: State, *, is_brief: bool = False) -> Plan:
             if not known[key].is_to_come
         ),
         resumptions=tuple(resumptions(state)) if state.promised else (),
-        gate_removals=gates_to_remove(state) if state.tables.queue_gated else (),
+        gate_removals=gates_to_remove(state, gated) if gated else (),
         selections=tuple(state.places.claims.selections(state.selections) if state.selections else ()),
         pod_groups=_outcomes(state, is_brief=is_brief),
         held_room=tuple(_held(state, one) for one in state.held_room.holds),

@@ -6,7 +6,7 @@ with the pod, and with all whose gate was removed before and that still wait. Wh
 go together, then one pod after the other. Pods with other gates wait for those first.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from maar.core.cycle.group_state import GroupState
 from maar.core.cycle.room import NOWHERE
@@ -17,9 +17,9 @@ from maar.core.tables.groups import ADMITTED_PHASES, lacks_gated_pods
 from maar.core.tables.rows import GroupRow, PodRow
 
 
-def gates_to_remove(state: State) -> tuple[RemoveGate, ...]:
+def gates_to_remove(state: State, gated: Iterable[GroupRow]) -> tuple[RemoveGate, ...]:
     """The pods whose gate is removed, in order: groups by priority and age, in a group as they are placed."""
-    rows = sorted(state.tables.queue_gated.values(), key=lambda row: (-row.priority, row.order))
+    rows = sorted(gated, key=lambda row: (-row.priority, row.order))
     groups = [group for group in map(state.group, rows) if group.leaf != NOWHERE]
     released = list[PodRow]()
     with state.trial():

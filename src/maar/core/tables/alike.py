@@ -14,7 +14,7 @@ where they go. A group without pods has one until it is let in. What groups of a
 - what third parties' orders of jobs say of them.
 
 A group is like no other where terms of other pods select one of its pods, or a third party's filter or score
-concerns it (`Distinctions`).
+concerns it (`Distinctions`), and where Volcano's scheduling gate is on one of its pods, or was.
 
 To find the kind of a group takes about as long as to place it, and is in vain where it starts at once. So the
 kinds of groups that have come or changed are found when they have waited through a decision, or when the
@@ -208,7 +208,7 @@ class KindsOfGroups:
 def _kind_key(row: GroupRow) -> object | None:
     """What decisions read of the row of a group, other than its place in the order; None: it has no kind."""
     pods, phase = row.pending, row.phase
-    if row.to_come or len(pods) < len(row.pods) or not (pods or phase == "Pending"):
+    if row.to_come or row.has_queue_gate or len(pods) < len(row.pods) or not (pods or phase == "Pending"):
         return None  # others of its pods have places, are leaving, or must not be placed yet
     for pod in pods:
         if pod.shape.claims or pod.shape.has_resource_claims or pod.promised:

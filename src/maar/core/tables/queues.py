@@ -1,15 +1,13 @@
 """The queue tree of the tables: which queues take part, which are leaves, and why the others do not."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
 from maar.core.fairshare import BadQueueDemandError, QueueDemand, QueueTree
-from maar.core.fairshare.share_out import DemandColumns
 from maar.core.model.durations import LONGEST, exact_seconds
 from maar.core.model.queue import ROOT, Queue, QueueSpec
 from maar.core.tables.axis import ResourceAxis
-from maar.core.tables.rows import NO_MIN_RUNTIMES, Column, MinRuntime, QueueRow
+from maar.core.tables.rows import NO_MIN_RUNTIMES, MinRuntime, QueueRow
 
 
 @dataclass(frozen=True)
@@ -88,19 +86,3 @@ def _claim(row: QueueRow) -> QueueDemand:
         request=spec.request or {},
         created=created.timestamp() if created else 0.0,
     )
-
-
-class FixedDemand:
-    """What queues claim of a total, whatever their groups ask for; good until tree, axis or total changes."""
-
-    def __init__(self) -> None:
-        self._known: tuple[QueueTree, int, DemandColumns] | None = None
-
-    def of(self, tree: QueueTree, names: Sequence[str], total: Column) -> DemandColumns:
-        """The claims on a total."""
-        known = self._known
-        is_good = known is not None and known[0] is tree and known[1] == len(names)
-        if known is None or not is_good or known[2].total.tolist() != total:
-            named = dict(zip(names, total, strict=True))
-            known = self._known = (tree, len(names), DemandColumns.of(tree, named, order=names))
-        return known[2]

@@ -29,7 +29,7 @@ from maar.core.tables.groups import attach, is_not_started, is_short, keep, sum_
 from maar.core.tables.node_columns import NodeColumns
 from maar.core.tables.past_use import PastUse
 from maar.core.tables.plain_objects import PlainObjects
-from maar.core.tables.queues import FixedDemand, NewTree, build_tree, share_fields
+from maar.core.tables.queues import NewTree, build_tree, share_fields
 from maar.core.tables.reading import read_group, read_node, read_pod
 from maar.core.tables.rows import Column, GroupRow, NodeRow, PodRow, QueueRow
 from maar.core.tables.shapes import Shapes
@@ -57,7 +57,6 @@ class Tables(PlainObjects):
     not_enqueued: dict[str, GroupRow] = field(default_factory=dict)  # groups that wait for admission
     not_started: dict[str, GroupRow] = field(default_factory=dict)  # groups that were let in and hold nothing
     kinds: KindsOfGroups = field(default_factory=KindsOfGroups)  # of those that wait and hold nothing
-    queue_gated: dict[str, GroupRow] = field(default_factory=dict)  # with Volcano's scheduling gate
     orphans: dict[str, PodRow] = field(default_factory=dict)  # pods of ours whose group is missing
     with_affinity: dict[str, PodRow] = field(default_factory=dict)  # pods with affinity, spread or host ports
     set_aside: dict[str, str] = field(default_factory=dict)  # queues that take no part, and why
@@ -73,11 +72,9 @@ class Tables(PlainObjects):
         self.budget, self.batch_jobs = self.axis.zeros(), BatchJobs(self)
         self._without_group: dict[str, dict[str, PodRow]] = {}  # pods, by the key of the group they name
         self._stale_groups: dict[str, GroupRow] = {}
-        by_pods = (self.waiting, self.short, self.not_enqueued, self.not_started, self.queue_gated)
-        self._groups_by_state = (*by_pods, self._stale_groups)
         self._has_new_queues, self._has_new_nodes, self._has_new_priorities = True, True, False
         self._tainted: list[NodeRow] = []
-        self._fixed_demand = FixedDemand()
+        self._claimed: DemandColumns | None = None  # good until the tree, the axis or the total changes
 
     # --- events
 
@@ -245,7 +242,7 @@ class Tables(PlainObjects):
         self.batch_jobs.group_changed(key, None)
         withdraw(group, self.tolerated)
         self.kinds.remove(group)
-        for groups in self._groups_by_state:
+        for groups in (self.waiting, self.short, self.not_enqueued, self.not_started, self._stale_groups):
             groups.pop(key, None)
         if group.leaf is not None and group.leaf.groups.pop(key, None) is not None:
             group.leaf.members[group.namespace] -= 1
@@ -264,7 +261,6 @@ class Tables(PlainObjects):
             group.counted_in = group.leaf
         is_there = bool(group.pending) or any(map(is_waiting, group.pods.values()))
         keep(group, (self.waiting, is_there), (self.short, is_now_short))
-        keep(group, (self.queue_gated, group.has_queue_gate))
         keep(group, (self.not_enqueued, group.phase == "Pending"), (self.not_started, is_not_started(group)))
         self.kinds.put(group, is_waiting=is_there)
 
@@ -321,7 +317,11 @@ class Tables(PlainObjects):
 
     def fixed_demand(self, total: Column) -> DemandColumns:
         """What the queues claim of a total, whatever their groups ask for."""
-        return self._fixed_demand.of(self.tree, self.axis.names, total)
+        names = self.axis.names
+        if self._claimed is None or self._claimed.total.tolist() != total:
+            named = dict(zip(names, total, strict=True))
+            self._claimed = DemandColumns.of(self.tree, named, order=names)
+        return self._claimed
 
     def settle(
         self, *, heeds_taints: bool = True, usage: Usage | None = None, now: float | None = None
@@ -368,7 +368,7 @@ class Tables(PlainObjects):
         planted: NewTree = build_tree(self.queues, self.axis)
         self._grow()
         self.tree, self.rows, self.paths = planted.tree, planted.rows, planted.paths
-        self.set_aside, self.shown = planted.set_aside, {}
+        self.set_aside, self._claimed, self.shown = planted.set_aside, None, {}
         if planted.has_new_leaves:
             self._recount()
         self._has_new_queues = False
@@ -397,3 +397,4 @@ class Tables(PlainObjects):
         rows: tuple[NodeRow | QueueRow, ...] = (*self.nodes.values(), *self.queues.values())
         for column in (self.budget, self.capacity, *(column for row in rows for column in row.columns)):
             column.extend(more)
+        self._claimed = None
