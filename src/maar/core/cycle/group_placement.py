@@ -27,6 +27,7 @@ class GroupPlacement:
     def __init__(self, state: State, limits: Limits, *, is_gang: bool) -> None:
         self.state, self.limits, self.is_gang = state, limits, is_gang
         self.unplaceable: set[Shape] = set()  # shapes that found no node
+        self._is_plain = not state.places.any_has_affinity  # no pod is concerned by others
         self._choosers: dict[Shape, Callable[[], int] | None] = {}  # of shapes that nothing but room decides
 
     def succeeds(self, group: GroupState, pods: Sequence[PodRow]) -> bool:
@@ -38,7 +39,9 @@ class GroupPlacement:
         missing, tasks = group.missing() if self.is_gang else (0, NO_TASKS)
         if not tasks and len(pods) >= missing:
             first = pods if len(pods) == 1 else pods[: missing or 1]
-            if self._are_equal(first):
+            if (self._is_plain and len(first) == 1 and first[0].shape in self._choosers) or self._are_equal(
+                first
+            ):
                 if self._places_equal(group, first):
                     return True
                 if len(pods) == len(first):
@@ -66,12 +69,12 @@ class GroupPlacement:
             choose = self._chooser(shape)
         if not self.limits.charge(group, needs if len(pods) == 1 else times(needs, len(pods))):
             return False
-        start, places = len(state.steps) - 1, state.places  # before the charge
+        start, places, is_plain = len(state.steps) - 1, state.places, self._is_plain  # before the charge
         for pod in pods:
-            if choose is None or pod.nominated or pod.promised_with_job or places.is_concerned(pod):
+            if choose is None or pod.nominated or pod.promised_with_job:
                 node = places.best(pod, "now")
             else:
-                node = choose()
+                node = choose() if is_plain or not places.is_concerned(pod) else places.best(pod, "now")
             if node == NOWHERE:
                 if pod is pods[0]:
                     self.unplaceable.add(shape)

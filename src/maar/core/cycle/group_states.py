@@ -212,6 +212,7 @@ class _Distinctions:
         plugins = (configuration.node_hooks, configuration.job_orders)
         selectors = places.concerned.selectors if places.any_has_affinity else frozenset()
         self.follow_from: object = (selectors, plugins)
+        self.are_made = places.any_has_affinity or any(plugins)
 
     def of(self, row: GroupRow) -> object | None:
         """What third parties' orders say of it; None where other pods or plugins concern its pods."""

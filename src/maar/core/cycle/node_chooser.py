@@ -281,7 +281,7 @@ class NodeChooser:
 
     def _neighbours_for(self, pod: PodRow) -> Neighbours | None:
         """The other pods, where they can exclude or prefer nodes for this one."""
-        if not self.is_concerned(pod):
+        if not self.any_has_affinity or not self.concerned.includes(pod):
             return None
         neighbours = self._neighbours
         return neighbours if neighbours.matters_to(pod) or neighbours.prefers(pod) else None

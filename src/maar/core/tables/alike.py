@@ -71,6 +71,10 @@ class Distinctions(Protocol):
     def follow_from(self) -> object:
         """What they follow from; equal where they are equal for all groups."""
 
+    @property
+    def are_made(self) -> bool:
+        """Whether any group is set apart."""
+
     def of(self, row: GroupRow) -> object | None:
         """What a group has in common with others; None where it is like no other."""
 
@@ -80,6 +84,7 @@ class NoDistinctions:
     """Nothing sets groups apart but what their rows say."""
 
     follow_from: object = None
+    are_made: bool = False
 
     def of(self, row: GroupRow) -> object:  # noqa: ARG002 (of all rows)
         """The same of all."""
@@ -163,15 +168,14 @@ class KindsOfGroups:
                 self._waited[row.key] = row
 
     def _find(self, row: GroupRow) -> None:
-        apart = self._distinctions.of(row)
-        key = _kind_key(row) if apart is not None else None
+        apart, waits = self._distinctions.of(row) if self._distinctions.are_made else (), self._waits
+        key = _kind_key(row, apart, waits.passed(row) if waits.lengths else 0) if apart is not None else None
         if key is None:
             return
-        key = (key, apart, self._waits.passed(row))
         self.alone.pop(row.key, None)
         kind = row.kind = self._kinds.get(key) or self._add(key, row)
-        if self._waits.lengths:
-            kind.differs_from = min(kind.differs_from, self._waits.differs_from(row))
+        if waits.lengths:
+            kind.differs_from = min(kind.differs_from, waits.differs_from(row))
         rows = kind.rows
         if not rows or rows[-1].order < row.order:  # most come in order
             rows.append(row)
@@ -205,21 +209,28 @@ class KindsOfGroups:
         return iter(self._kinds.values())
 
 
-def _kind_key(row: GroupRow) -> object | None:
-    """What decisions read of the row of a group, other than its place in the order; None: it has no kind."""
-    pods, phase = row.pending, row.phase
+def _kind_key(row: GroupRow, apart: object, passed: int) -> object | None:
+    """What decisions read of a group, other than its place in the order; None where it has no kind."""
+    pods, phase, shape, never_preempts = row.pending, row.phase, None, False
     if row.to_come or row.has_queue_gate or len(pods) < len(row.pods) or not (pods or phase == "Pending"):
         return None  # others of its pods have places, are leaving, or must not be placed yet
-    for pod in pods:
-        if pod.shape.claims or pod.shape.has_resource_claims or pod.promised:
-            return None  # more than room decides where they go
-    what = {(pod.shape, pod.never_preempts) for pod in pods}
     several: object = None
-    if len(what) > 1 or row.min_task_member:
-        if len({pod.priority for pod in pods}) > 1:
-            return None  # whether priority orders them depends on the configuration
-        tasks = tuple(row.min_task_member.items())
-        several = tasks, tuple([(pod.shape, pod.never_preempts, pod.task) for pod in pods])
+    if pods:
+        shape, never_preempts = pods[0].shape, pods[0].never_preempts
+        if shape.claims or shape.has_resource_claims:
+            return None  # more than room decides where they go
+        are_equal = not row.min_task_member
+        for pod in pods:
+            if pod.shape is not shape or pod.never_preempts != never_preempts:
+                if pod.shape.claims or pod.shape.has_resource_claims:
+                    return None
+                are_equal = False
+            if pod.nominated or pod.promised_with_job:
+                return None
+        if not are_equal:
+            several = _several(row)
+            if several is None:
+                return None
     return (
         row.leaf,
         row.namespace,
@@ -229,5 +240,17 @@ def _kind_key(row: GroupRow) -> object | None:
         row.standing_minimum,
         row.to_start,
         len(pods),
-        next(iter(what), None) if several is None else several,
+        shape,
+        never_preempts,
+        several,
+        apart,
+        passed,
     )
+
+
+def _several(row: GroupRow) -> object | None:
+    """The same of pods that differ, in the order of placing; None where the configuration decides on that."""
+    if len({pod.priority for pod in row.pending}) > 1:
+        return None
+    pods = [(pod.shape, pod.never_preempts, pod.task) for pod in row.pending]
+    return tuple(row.min_task_member.items()), tuple(pods)
