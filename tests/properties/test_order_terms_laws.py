@@ -15,12 +15,12 @@ from maar.core.answers.order_terms import (
 )
 from maar.core.cycle import allocate, enqueue
 from maar.core.cycle.group_state import GroupState
-from maar.core.cycle.group_states import GroupStates
 from maar.core.cycle.state import State
 from maar.core.cycle.turn_order import Phase, TurnOrder
 from maar.core.engine import Engine
 from maar.core.model.events import Upserted
 from maar.core.model.names import natural
+from maar.core.tables.alike import KindsOfGroups
 from properties.cluster_manifests import NOW
 from properties.cluster_recipe import Reach
 from properties.cluster_trials import Case, Growing, Trial
@@ -106,7 +106,7 @@ def test_the_turns_of_the_engine_follow_from_the_terms(
         engine.feed(Upserted(object=one) for one in case.cluster.objects)  # type: ignore[arg-type]
         RecordedTurns.all.clear()
         with monkeypatch.context() as patched:
-            patched.setattr(GroupStates, "have_alike_equal_turns", False)  # every group has a turn of its own
+            patched.setattr(KindsOfGroups, "_find", lambda _kinds, _row: None)  # every group has its own turn
             patched.setattr(enqueue, "TurnOrder", RecordedTurns)
             patched.setattr(allocate, "TurnOrder", RecordedTurns)
             engine.decide(now)

@@ -116,8 +116,7 @@ def take_turns(
     limits = Limits(state, limited)
     placing = GroupPlacement(state, limits, is_gang=is_gang)
     sla, hopeless = state.configuration.sla, list[GroupState]()
-    if sla is None:
-        waiting, hopeless = PossibleTurns(state, limits, is_gang=is_gang).divide(waiting)
+    waiting, hopeless = PossibleTurns(state, limits, is_gang=is_gang).divide(waiting)
     before_starts = HeldRoomPlacement(state, limited, is_gang=is_gang) if sla is not None else None
     first = FirstInOrder(state, sla, limits) if sla is not None and wanted is for_allocate else None
     while waiting:
@@ -166,7 +165,8 @@ def _take_round(
             else:
                 turns.done(group)
             continue
-        turns.done(group)
+        others = before_starts.next_of_other_run_time(group) if before_starts is not None else None
+        turns.replace(group, others)
         if first is not None:
             first.refused(group)
         if state.places.any_has_affinity and any(map(state.places.has_affinity, wanted(group))):

@@ -58,7 +58,7 @@ class Diagnosis:
 
     def __init__(self, state: State, holds: Sequence[Hold] = ()) -> None:
         """With the room that is held, which the state must not count: reasons are of the cluster as it is."""
-        self.state, self.names, self._holds = state, state.tables.axis.names, holds
+        self.state, self.names, self.holds = state, state.tables.axis.names, holds
         self._known: dict[object, Refusal] = {}
         self._counted: dict[Shape, CountedNodes] = {}
         self.starting_alone: set[object] | None = None  # groups that would start alone on the cluster
@@ -85,7 +85,7 @@ class Diagnosis:
     @cached_property
     def _larger(self) -> QueueLedger:
         used = [list(column) for column in self.state.ledger.used]
-        for hold in self._holds:  # they would start there before others
+        for hold in self.holds:  # they would start there before others
             add_needs(used[hold.group.leaf], hold.planned.needs, 1)
         return larger_cluster(self.state.tables, used)
 
@@ -216,7 +216,7 @@ class Diagnosis:
     def _waits(self, group: GroupState, pods: list[PodRow]) -> Refusal:
         if group.refusal is not None and group.refusal.reason == Reason.BEHIND_FIRST_IN_QUEUE:
             return self._behind(group.refusal)
-        for hold in self._holds:
+        for hold in self.holds:
             if hold.group is not group:
                 continue
             counted = tuple((resource, 0) for resource, _ in hold.planned.needs)  # in the larger cluster
@@ -238,8 +238,8 @@ class Diagnosis:
         refusal = refusal or self._no_room(group, pods, needs)
         if refusal.reason in _NO_NODES_WANTED:
             return refusal
-        if self._holds and refusal.cure not in (Cure.NEVER, Cure.OTHER_NODES):
-            refusal = room_held(self.state, group, self._holds) or refusal
+        if self.holds and refusal.cure not in (Cure.NEVER, Cure.OTHER_NODES):
+            refusal = room_held(self.state, group, self.holds) or refusal
         return msgspec.structs.replace(
             refusal, more_nodes_help=self._would_start_with_nodes(group, pods, needs)
         )

@@ -38,7 +38,7 @@ def evict(state: State, attempt: type[Attempt]) -> None:
     alike: dict[object, list[GroupState]] = {}  # the groups that have failed, by equivalence key
     failed_before = list[GroupState]()  # an attempt that succeeded afterwards
     while group := turns.next():
-        if state.groups.have_alike_equal_turns and attempt.cannot_succeed(search, group):
+        if attempt.cannot_succeed(search, group):
             turns.failed(group)
             continue
         one = attempt(search, group)
@@ -85,9 +85,8 @@ class _Turns:
 
     def __init__(self, state: State, groups: Sequence[GroupState], mixed: Collection[int]) -> None:
         """Every group has its own turns in leaves of several namespaces."""
-        self._state, self._behind = state, dict[GroupState, Sequence[GroupState]]()
-        if state.groups.have_alike_equal_turns:
-            self._behind = _first_of_kinds(group for group in groups if group.leaf not in mixed)
+        self._state = state
+        self._behind = _first_of_kinds(group for group in groups if group.leaf not in mixed)
         standing_for = {one for behind in self._behind.values() for one in behind}
         self.order = TurnOrder(state, "fair", [group for group in groups if group not in standing_for])
         # Those that failed since one succeeded, of the leaf whose turn it is, and what they were told before.
@@ -183,7 +182,7 @@ def _all_fail(state: State, attempt: type[Attempt], waiting: Sequence[GroupState
         one = attempt(search, group)
         equivalence_key = _equivalence_key(one)
         if equivalence_key not in failed:
-            if one.find() is not None:
+            if _would_succeed(state, one):
                 state.groups.forget_all_but(known)
                 return False
             failed[equivalence_key] = one.blocked
@@ -195,6 +194,15 @@ def _all_fail(state: State, attempt: type[Attempt], waiting: Sequence[GroupState
     if search.min_runtimes.lengths:
         _note_protection([(key, attempt(search, groups[0]), groups) for key, groups in alike.items()])
     return True
+
+
+def _would_succeed(state: State, attempt: Attempt) -> bool:
+    """Whether an attempt finds a lawful set; the group goes on holding the room that it holds."""
+    hold = state.held_room.of(attempt.group)
+    found = state.held_room.without_hold(attempt.group, attempt.find)
+    if found is not None and hold is not None:
+        state.held_room.hold_again(hold)
+    return found is not None
 
 
 def _note_protection(attempts: list[tuple[object, Attempt, list[GroupState]]]) -> None:

@@ -1,9 +1,9 @@
 """The states of pod groups in one cycle; each is made when it is first asked for.
 
-Where turns allow it, the state of the first group of a kind stands for all that are alike
-(`tables/alike.py`). What cannot be done for it cannot be done for those behind it either, and they wait for
-the same reason. When something is done for it, it is separated from them, and the next of them stands for
-the rest. So a cycle costs as much as there are kinds, and as much more as it does, however many groups wait.
+The state of the first group of a kind stands for all that are alike (`tables/alike.py`). What cannot be done
+for it cannot be done for those behind it either, and they wait for the same reason. When something is done
+for it, it is separated from them, and the next of them stands for the rest. So a cycle costs as much as there
+are kinds, and as much more as it does, however many groups wait.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -37,12 +37,10 @@ class GroupStates:
         self._by_pod_priority = ("priority", "enableTaskOrder") in configuration.enabled
         self._known: dict[str, GroupState | GroupRow] = {}  # the row itself while no more of it was read
         self._usage_paths: dict[tuple[int, str], UsagePath] = {}
-        if self.have_alike_equal_turns:
-            tables.kinds.find(
-                _Distinctions(configuration, places),
-                Waits(now, lengths_of_waiting(ledger.rows)),
-                of_new=ledger.is_asked_for_more_than_there_is,
-            )
+        sla, lengths = configuration.sla, lengths_of_waiting(ledger.rows)
+        waits = Waits(now, lengths, sla is not None, sla.waiting_time if sla is not None else None)
+        is_full = ledger.is_asked_for_more_than_there_is
+        tables.kinds.find(_Distinctions(configuration, places), waits, of_new=is_full)
 
     def of(self, row: GroupRow) -> GroupState:
         """The state of a group; one that another stands for is separated before it is asked for."""
@@ -91,27 +89,14 @@ class GroupStates:
 
     @cached_property
     def of_kinds(self) -> list[GroupState]:
-        """The groups that have a kind; where turns allow it, the first of a kind stands for all."""
+        """The groups that have a kind; the first of a kind stands for all."""
         found = list[GroupState]()
         for kind in self.tables.kinds:
             first = self.of(kind.rows[0])
-            if len(kind.rows) == 1:
-                found.append(first)
-            elif self.have_alike_equal_turns:
+            if len(kind.rows) > 1:
                 first.alike, first.stop = kind, len(kind.rows)
-                found.append(first)
-            else:
-                found += map(self.of, kind.rows)
+            found.append(first)
         return found
-
-    @cached_property
-    def have_alike_equal_turns(self) -> bool:
-        """Whether a turn that fails for a group fails for all that are alike.
-
-        It may not where room is held: then it matters when pods are expected to end.
-        """
-        configuration = self.configuration
-        return configuration.sla is None
 
     def is_fifo(self, leaf: int) -> bool:
         """Whether the groups of a leaf wait for the first of them."""

@@ -62,7 +62,7 @@ class KnownOutcomes:
 
     def __init__(self, state: State, diagnosis: Diagnosis) -> None:
         self.state, self.diagnosis = state, diagnosis
-        self._is_used, self._is_prepared = state.groups.have_alike_equal_turns, False
+        self._is_used, self._is_prepared = not diagnosis.holds, False
 
     def _prepare(self, ledger: QueueLedger) -> None:
         """Compare what all evidence has in common; done when the first group is asked about."""

@@ -32,8 +32,8 @@ class PossibleTurns:
     def divide(self, groups: Iterable[GroupState]) -> tuple[list[GroupState], list[GroupState]]:
         """Groups whose turn may succeed, and those whose turn cannot."""
         possible, hopeless = list[GroupState](), list[GroupState]()
-        if not self.state.groups.have_alike_equal_turns or self.state.tables.kinds.is_empty:
-            return list(groups), hopeless
+        if self.state.held_room.holds or self.state.tables.kinds.is_empty:
+            return list(groups), hopeless  # held room may be given back
         for group in groups:
             if not self._may_succeed(group):
                 hopeless.append(group)

@@ -6,6 +6,7 @@ others are taken around the held room, or on it where all their pods end before 
 """
 
 from collections.abc import Iterator, Sequence
+from itertools import takewhile
 from math import floor, inf
 
 from maar.core.cycle.group_placement import GroupPlacement, wait_for_claims
@@ -18,7 +19,7 @@ from maar.core.cycle.turn_order import Phase
 from maar.core.cycle.turn_pods import for_allocate, for_backfill, for_next_turn, together
 from maar.core.policy.configured import SlaSettings
 from maar.core.tables.groups import ADMITTED_PHASES
-from maar.core.tables.rows import PodRow
+from maar.core.tables.rows import GroupRow, PodRow
 from maar.core.tables.run_times import time_after
 
 
@@ -27,6 +28,9 @@ def hold_room(state: State) -> None:
     settings = state.configuration.sla
     if settings is None or len(state.held_room.holds) >= settings.depth:
         return
+    for group in state.waiting:
+        if group.alike is not None:
+            _note_when_due(state, group, settings)
     waiting = [
         group
         for group in state.waiting
@@ -107,6 +111,15 @@ def _has_waited(state: State, group: GroupState, settings: SlaSettings) -> bool:
     return bool(for_allocate(group) and for_next_turn(group))  # backfill places what asks for nothing
 
 
+def _note_when_due(state: State, group: GroupState, settings: SlaSettings) -> None:
+    """Note when groups that another stands for have waited as long as they may."""
+    longest = settings.waiting_time if group.row.sla_waiting_time is None else group.row.sla_waiting_time
+    if longest is not None and group.phase in ADMITTED_PHASES and not group.is_ready:
+        admitted = [row.admitted_since for row in group.rows if row.admitted_since is not None]
+        if admitted:
+            state.times_to_come.append(min(admitted) + longest)
+
+
 def _planned(state: State, group: GroupState) -> PlannedStart | None:
     return StartSearch(state, group, for_next_turn(group), state.run_times).earliest()
 
@@ -176,6 +189,17 @@ class HeldRoomPlacement:
             placement = self._placements[holds] = GroupPlacement(state, limits, is_gang=self.is_gang)
         with held.lifted(holds, lambda: self._placed(pods)):
             return placement.succeeds(group, pods)
+
+    def next_of_other_run_time(self, group: GroupState) -> GroupState | None:
+        """Where room is held, let a group that failed stand for those that run as long; gives the next."""
+        if group.alike is None or not self.state.held_room.holds:
+            return None
+        runs = self._run_times(group.row)
+        alike = takewhile(lambda row: self._run_times(row) == runs, group.rows)
+        return self.state.groups.split(group, group.place + sum(1 for _ in alike))
+
+    def _run_times(self, row: GroupRow) -> list[float | None]:
+        return [self.state.run_times.expected(pod) for pod in row.pending]
 
     def release(self, group: GroupState) -> None:
         """Hold no room for a group that has been placed."""

@@ -14,7 +14,8 @@ where they go. A group without pods has one until it is let in. What groups of a
 - what third parties' orders of jobs say of them.
 
 A group is like no other where terms of other pods select one of its pods, or a third party's filter or score
-concerns it (`Distinctions`), and where Volcano's scheduling gate is on one of its pods, or was.
+concerns it (`Distinctions`), where it has waited for long enough to hold room, and where Volcano's scheduling
+gate is on one of its pods, or was.
 
 To find the kind of a group takes about as long as to place it, and is in vain where it starts at once. So the
 kinds of groups that have come or changed are found when they have waited through a decision, or when the
@@ -41,7 +42,25 @@ class Waits(NamedTuple):
     """The lengths of waiting that matter to decisions, and the time of one."""
 
     now: float
-    lengths: tuple[float, ...]
+    lengths: tuple[float, ...] = ()  # of being unschedulable
+    holds_room: bool = False  # for groups that have waited for so long since their admission
+    room_after: float | None = None  # unless they say it themselves; None: never
+
+    @property
+    def matter(self) -> bool:
+        """Whether it matters for how long any group has waited."""
+        return self.holds_room or bool(self.lengths)
+
+    def may_hold_room_from(self, row: GroupRow) -> float:
+        """The time from which a group may hold room."""
+        longest = self.room_after if row.sla_waiting_time is None else row.sla_waiting_time
+        if not self.holds_room or longest is None or row.admitted_since is None:
+            return inf
+        return row.admitted_since + longest
+
+    def may_hold_room(self, row: GroupRow) -> bool:
+        """Whether a group may hold room now, or does."""
+        return self.holds_room and (row.holds_since is not None or self.may_hold_room_from(row) <= self.now)
 
     def passed(self, row: GroupRow) -> int:
         """How many of the lengths a group has been unschedulable for."""
@@ -51,9 +70,10 @@ class Waits(NamedTuple):
         return bisect_right(self.lengths, self.now, key=lambda length: since + length)
 
     def differs_from(self, row: GroupRow) -> float:
-        """The time from which it will be one more, if the group stays unschedulable."""
+        """The time from which one more of these matters to a group, if it stays unschedulable."""
         passed, since = self.passed(row), row.unschedulable_since
-        return inf if since is None or passed == len(self.lengths) else since + self.lengths[passed]
+        later = inf if since is None or passed == len(self.lengths) else since + self.lengths[passed]
+        return min(later, self.may_hold_room_from(row))
 
 
 def lengths_of_waiting(queues: Iterable[QueueRow]) -> tuple[float, ...]:
@@ -91,7 +111,7 @@ class NoDistinctions:
         return ()
 
 
-_NO_WAITS: Final = Waits(-inf, ())
+_NO_WAITS: Final = Waits(-inf)
 NO_DISTINCTIONS: Final = NoDistinctions()
 
 
@@ -135,11 +155,14 @@ class KindsOfGroups:
 
     def find(self, distinctions: Distinctions, waits: Waits, *, of_new: bool) -> None:
         """Find the kinds of groups that have waited through a decision, or of the new ones too."""
-        if waits.now < self._waits.now or waits.lengths != self._waits.lengths:
+        if waits.now < self._waits.now or waits[1:] != self._waits[1:]:
             self._again([row for kind in self for row in kind.rows])
-        elif waits.lengths:
+            self._waited.update(
+                {key: row for key, row in self.alone.items() if row.leaf is not None and row.phase in _PHASES}
+            )
+        elif waits.matter:
             for kind in [kind for kind in self if kind.differs_from <= waits.now]:
-                self._again([row for row in kind.rows if waits.passed(row) != self._waits.passed(row)])
+                self._again([row for row in kind.rows if self._differs(waits, row)])
                 kind.differs_from = min(map(waits.differs_from, kind.rows), default=inf)
         self._waits = waits
         if distinctions.follow_from != self._distinctions.follow_from:
@@ -150,6 +173,9 @@ class KindsOfGroups:
             due, self._waited = due | self._waited, {}
         for row in due.values():
             self._find(row)
+
+    def _differs(self, waits: Waits, row: GroupRow) -> bool:
+        return waits.may_hold_room(row) or waits.passed(row) != self._waits.passed(row)
 
     def _again(self, rows: Iterable[GroupRow]) -> None:
         """Find the kinds of groups again."""
@@ -169,12 +195,13 @@ class KindsOfGroups:
 
     def _find(self, row: GroupRow) -> None:
         apart, waits = self._distinctions.of(row) if self._distinctions.are_made else (), self._waits
-        key = _kind_key(row, apart, waits.passed(row) if waits.lengths else 0) if apart is not None else None
+        is_alone = apart is None or waits.may_hold_room(row)
+        key = None if is_alone else _kind_key(row, apart, waits.passed(row) if waits.lengths else 0)
         if key is None:
             return
         self.alone.pop(row.key, None)
         kind = row.kind = self._kinds.get(key) or self._add(key, row)
-        if waits.lengths:
+        if waits.matter:
             kind.differs_from = min(kind.differs_from, waits.differs_from(row))
         rows = kind.rows
         if not rows or rows[-1].order < row.order:  # most come in order
@@ -239,6 +266,7 @@ def _kind_key(row: GroupRow, apart: object, passed: int) -> object | None:
         row.min_member,
         row.standing_minimum,
         row.to_start,
+        row.sla_waiting_time,
         len(pods),
         shape,
         never_preempts,
