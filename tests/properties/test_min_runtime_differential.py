@@ -7,17 +7,13 @@ of minimum run times, so only clusters are compared on which they agree without 
 Both search greedily, and may miss later a set that they find with fewer units. The model tries every time,
 the engine looks at the last one first (decision 50), so the times of groups for which that happens in the
 model are not compared.
-
-The model is asked with two changes, where docs/specification says more: since when a group is ready does not
-change while a cycle evicts pods of it, and a group that is ready has not waited, whatever its condition says.
 """
 
 from collections import Counter
 from collections.abc import Callable, Iterator
 from copy import deepcopy
 from datetime import datetime, timedelta
-from functools import cache
-from typing import Any, Final
+from typing import Final
 
 import pytest
 
@@ -29,65 +25,13 @@ from properties.clusters import Cluster, grow, recipes
 from properties.cycle_histories import Cycle
 from properties.cycle_outcomes import Outcome
 from properties.how_many import cases
-from properties.reference_model import FOLDER, IS_THERE, ReferenceModel
+from properties.reference_model import advised_cycle
 from properties.run_times import with_run_times, without_run_times
 from properties.test_model_differential import are_counted_differently, evictions
+from reference import shown_cycle
 
 CLUSTERS: Final = cases(120)
-UNSTEADY: Final[set[str]] = set()  # groups for which the model finds a set at some time, and later none
 TIMED: Final = Reason.VICTIMS_PROTECTED_UNTIL
-
-
-@cache
-def model() -> ReferenceModel:
-    """The model with the changes above."""
-    found = ReferenceModel()
-    cycle, runs_since = found.parts["cycle"].Cycle, found.parts["cycle"].Cycle.runs_since
-    too_young = found.parts["cycle"].Attempt.too_young
-
-    def from_the_snapshot(self: Any, pod: Any) -> datetime:  # noqa: ANN401
-        evicted, self.evicted = self.evicted, set()
-        since: datetime = runs_since(self, pod)
-        self.evicted = evicted
-        return since
-
-    def unless_ready(self: Any, pod: Any) -> bool:  # noqa: ANN401
-        since = self.group.unschedulable_since
-        if self.cycle.ready(self.group):
-            self.group.unschedulable_since = None
-        is_young = bool(too_young(self, pod))
-        self.group.unschedulable_since = since
-        return is_young
-
-    def until(self: Any) -> datetime | None:  # noqa: ANN401
-        now, moments = self.moment, sorted(time for time in candidates(self) if time > self.moment)
-        finds = []
-        for self.moment in moments:
-            finds.append(bool(self.search()))
-        self.moment = now
-        if finds != sorted(finds):
-            UNSTEADY.add(self.group.name)
-        return next((moment for moment, is_found in zip(moments, finds, strict=True) if is_found), None)
-
-    attempt = found.parts["cycle"].Attempt
-    cycle.runs_since, attempt.too_young, attempt.until = from_the_snapshot, unless_ready, until
-    return found
-
-
-def candidates(attempt: Any) -> Iterator[datetime]:  # noqa: ANN401
-    """When minimum run times end, of pods that run and of those that wait."""
-    cycle = attempt.cycle
-    for group in cycle.cluster.groups.values():
-        least = cycle.min_runtime(group.queue, attempt.action) if group.queue in cycle.leaves else None
-        for pod in cycle.running(group) if least else []:
-            yield cycle.runs_since(pod) + least
-            yield (attempt.group.unschedulable_since or attempt.moment) + least
-
-
-pytestmark = pytest.mark.skipif(
-    not IS_THERE or "min_runtime" not in (FOLDER / "cycle.py").read_text(encoding="utf-8"),
-    reason=f"no reference model with minimum run times is in {FOLDER}",
-)
 
 
 @pytest.fixture
@@ -102,9 +46,9 @@ def test_minimum_run_times_are_those_of_the_reference_model(trial: Trial) -> Non
     def check(case: Case) -> Iterator[str]:
         plain = without_run_times(case.cluster)
         before = planned(plain)
-        if not agree(before, asked(plain, before)):
+        if not agree(before, asked(plain, before)[0]):
             return
-        theirs = asked(case.cluster, case.cycle)
+        theirs, unsteady = asked(case.cluster, case.cycle)
         if are_counted_differently(case.outcome, Outcome(case.outcome.reading, theirs)):
             return
         seen["evictions"] += bool(case.cycle["evictions"])
@@ -113,7 +57,7 @@ def test_minimum_run_times_are_those_of_the_reference_model(trial: Trial) -> Non
             yield f"the engine evicts {evictions(case.cycle)}, the model {evictions(theirs)}"
         elif not case.cycle["evictions"]:
             ours, expected = times(case.cycle), times(theirs)
-            for group in UNSTEADY:
+            for group in unsteady:
                 ours.pop(group, None), expected.pop(group, None)
             seen["times"] += bool(ours)
             if ours != expected:
@@ -133,10 +77,10 @@ def admitted(recipe: Recipe) -> Cluster:
     return Cluster(documents)
 
 
-def asked(cluster: Cluster, ours: Cycle) -> Cycle:
-    """What the model decides."""
-    UNSTEADY.clear()
-    return model().advised_plan(cluster.documents, NOW, {**ours["nominations"], **ours["binds"]})
+def asked(cluster: Cluster, ours: Cycle) -> tuple[Cycle, set[str]]:
+    """What the model decides, and for which groups it finds victims at some time, and later none."""
+    cycle = advised_cycle(cluster.documents, NOW, {**ours["nominations"], **ours["binds"]})
+    return shown_cycle(cycle), cycle.unsteady
 
 
 def agree(ours: Cycle, theirs: Cycle) -> bool:

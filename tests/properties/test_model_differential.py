@@ -23,7 +23,6 @@ in the model; in the engine it is Unknown: a group that has pods on nodes has be
 """
 
 from collections.abc import Callable, Iterator
-from functools import cache
 from itertools import zip_longest
 
 import pytest
@@ -43,16 +42,9 @@ from properties.eviction_attempts import Attempt
 from properties.eviction_checkers import explained
 from properties.how_many import cases
 from properties.kept_recipes import DIFFERED
-from properties.reference_model import FOLDER, IS_THERE, ReferenceModel
+from properties.reference_model import advised_plan, exact_shares
 
-pytestmark = pytest.mark.skipif(not IS_THERE, reason=f"the reference model is not in {FOLDER}")
 REACHES = {Reach.SINGLE: cases(250), Reach.MODEL: cases(250)}
-
-
-@cache
-def model() -> ReferenceModel:
-    """The model, loaded once."""
-    return ReferenceModel()
 
 
 @pytest.fixture
@@ -105,7 +97,7 @@ def test_both_let_go_of_a_promise_that_cannot_be_kept() -> None:
 def differences(case: Case, *, is_single: bool) -> Iterator[str]:
     """Say where the engine's plan is not the model's, nor another lawful answer."""
     advice = {**case.cycle["nominations"], **case.cycle["binds"]}
-    theirs = model().advised_plan(case.cluster.documents, NOW, advice)
+    theirs = advised_plan(case.cluster.documents, NOW, advice)
     yield from other_shares(case)
     yield from other_figures(case.cycle, theirs)
     if case.cycle["binds"] != theirs["binds"]:
@@ -123,7 +115,7 @@ def differences(case: Case, *, is_single: bool) -> Iterator[str]:
 
 def other_shares(case: Case) -> Iterator[str]:
     """Compare with the model's fractions, which are cut to whole units when shown."""
-    exact = model().shares(case.cluster.documents, NOW)
+    exact = exact_shares(case.cluster.documents, NOW)
     for name, path in case.outcome.reading.path.items():
         for figure in ("deserved", "realCapability"):
             reported = Resources.parse(case.cycle["queues"][name][figure])
