@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator
+from itertools import count
 
 import pytest
 import yaml
@@ -192,11 +193,14 @@ def test_the_controllers_account_may_suspend_a_job_and_change_nothing_else(story
         patched = ("patch", "jobs.batch", "theirs", "--type=merge", "-p", json.dumps(patch))
         return str(story.kubectl(*patched, "--as", CONTROLLERS, check=False).stderr)
 
-    denied = "denied request: the controllers of Maar may"
-    larger: Document = {"spec": {"parallelism": 2}}
-    story.until_holds("the policy is in force", lambda: change(larger), lambda found: denied in found)
+    denied, sizes = "denied request: the controllers of Maar may", count(1)
+
+    def enlarge() -> str:  # by another size each time: what changes nothing is not refused
+        return change({"spec": {"parallelism": next(sizes)}})
+
+    story.until_holds("the policy is in force", enlarge, lambda found: denied in found)
     refused: list[Document] = [
-        {"spec": {"parallelism": 2}},
+        {"spec": {"parallelism": next(sizes)}},
         {"spec": {"suspend": True, "backoffLimit": 1}},
         {"spec": {"activeDeadlineSeconds": 5}},
         {"metadata": {"labels": {"a": "b"}}},
