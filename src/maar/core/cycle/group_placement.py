@@ -39,9 +39,8 @@ class GroupPlacement:
         missing, tasks = group.missing() if self.is_gang else (0, NO_TASKS)
         if not tasks and len(pods) >= missing:
             first = pods if len(pods) == 1 else pods[: missing or 1]
-            if (self._is_plain and len(first) == 1 and first[0].shape in self._choosers) or self._are_equal(
-                first
-            ):
+            is_known = self._is_plain and len(first) == 1 and first[0].shape in self._choosers
+            if is_known or self._are_equal(first):
                 if self._places_equal(group, first):
                     return True
                 if len(pods) == len(first):

@@ -12,13 +12,16 @@ from itertools import takewhile
 
 from maar.core.cycle.group_state import GroupState, UsagePath
 from maar.core.cycle.node_chooser import NodeChooser
+from maar.core.cycle.node_stack import hooks_of
 from maar.core.cycle.queue_ledger import QueueLedger
 from maar.core.cycle.refusals import behind_first
 from maar.core.cycle.room import NOWHERE
+from maar.core.policy.concerned_pods import NO_PODS
 from maar.core.policy.configuration import Configuration
 from maar.core.policy.plugin_hooks import GroupView, JobOrder
 from maar.core.tables.alike import Waits, lengths_of_waiting
 from maar.core.tables.rows import NO_TASKS, Column, GroupRow, PodRow
+from maar.core.tables.shapes import Shape
 from maar.core.tables.tables import Tables
 
 
@@ -40,7 +43,7 @@ class GroupStates:
         sla, lengths = configuration.sla, lengths_of_waiting(ledger.rows)
         waits = Waits(now, lengths, sla is not None, sla.waiting_time if sla is not None else None)
         is_full = ledger.is_asked_for_more_than_there_is
-        tables.kinds.find(_Distinctions(configuration, places), waits, of_new=is_full)
+        tables.kinds.find(_Distinctions(tables, configuration, places), waits, of_new=is_full)
 
     def of(self, row: GroupRow) -> GroupState:
         """The state of a group; one that another stands for is separated before it is asked for."""
@@ -190,21 +193,29 @@ def third_party_key(orders: Sequence[JobOrder], row: GroupRow) -> tuple[object, 
 
 
 class _Distinctions:
-    """What sets groups apart besides what their rows say: other pods, and third parties' plugins."""
+    """What sets groups apart besides what their rows say: other pods, and third parties' plugins.
 
-    def __init__(self, configuration: Configuration, places: NodeChooser) -> None:
-        self.places, self._orders = places, configuration.job_orders
-        plugins = (configuration.node_hooks, configuration.job_orders)
-        selectors = places.concerned.selectors if places.any_has_affinity else frozenset()
-        self.follow_from: object = (selectors, plugins)
-        self.are_made = places.any_has_affinity or any(plugins)
+    It outlives its decision, and so keeps nothing else of it.
+    """
+
+    def __init__(self, tables: Tables, configuration: Configuration, places: NodeChooser) -> None:
+        self._tables, self._hooks, self._orders = tables, configuration.node_hooks, configuration.job_orders
+        self._pods = places.concerned if places.any_has_affinity else NO_PODS
+        self._with_plugins: dict[Shape, bool] = {}
+        self.follow_from: object = (self._pods.selectors, self._hooks, self._orders)
+        self.are_made = places.any_has_affinity or bool(self._hooks or self._orders)
 
     def of(self, row: GroupRow) -> object | None:
         """What third parties' orders say of it; None where other pods or plugins concern its pods."""
-        is_concerned, plugins_of = self.places.is_concerned, self.places.stack.plugins_of
-        if any(is_concerned(pod) or plugins_of(pod.shape) for pod in row.pending):
-            return None
+        for pod in row.pending:
+            if self._pods.includes(pod) or (self._hooks and self._has_plugins(pod.shape)):
+                return None
         return self._order(row) if self._orders else ()
+
+    def _has_plugins(self, shape: Shape) -> bool:
+        if shape not in self._with_plugins:
+            self._with_plugins[shape] = bool(hooks_of(shape, self._hooks, self._tables))
+        return self._with_plugins[shape]
 
     def _order(self, row: GroupRow) -> object | None:
         key = third_party_key(self._orders, row)

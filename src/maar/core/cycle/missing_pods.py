@@ -3,6 +3,7 @@
 from typing import Final
 
 from maar.core.cycle.group_state import GroupState
+from maar.core.model.pod import QUEUE_GATE
 from maar.core.model.reasons import Cure, Reason, Refusal
 from maar.core.tables.rows import GroupRow
 
@@ -23,9 +24,11 @@ def too_few_pods(group: GroupState, leaving: int) -> Refusal | None:
         others=_stateful_sets(row),
     )
     if row.gated and (there < row.min_member or not group.pending):
+        are_queues = all(pod.queue_gate for pod in row.pods.values() if pod.is_gated)
         return Refusal(
             reason=Reason.SCHEDULING_GATED,
-            cure=acts,
+            cure=Cure.OTHERS_FINISH if are_queues else acts,
+            others=(QUEUE_GATE,) if are_queues else (),
             queue=name,
             wanted=row.min_member,
             available=row.gated,

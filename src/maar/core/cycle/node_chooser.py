@@ -112,7 +112,7 @@ class NodeChooser:
 
     def _tries(self, pods: Sequence[PodRow], at_least: int, when: When) -> Iterator[Sequence[PodRow]]:
         """Try once, and again while pods that must be together could begin elsewhere."""
-        if not any(pod.shape.affinity for pod in pods):
+        if not any(pod.shape.has_affinity for pod in pods):
             yield pods
             return
         self._domain_retry = DomainRetry(pods, at_least, _NodeSet(self, self._neighbours, when))

@@ -7,7 +7,7 @@ for the nodes that are still in question. A shape that nothing of the second kin
 than a look at its ranking.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 
 import numpy as np
@@ -106,9 +106,7 @@ class NodeStack:
             return ()
         found = self._plugins_of.get(shape)
         if found is None:
-            requests = requests_of(shape, self.tables)
-            found = tuple(one for one in self.plugins if one.concerns is None or one.concerns(requests))
-            self._plugins_of[shape] = found
+            found = self._plugins_of[shape] = hooks_of(shape, self.plugins, self.tables)
         return found
 
     def apply_plugins(self, pod: PodRow, scores: Floats) -> Floats:
@@ -172,6 +170,12 @@ class _PodsOnNode(Sequence[PodView]):
 
     def __len__(self) -> int:
         return len(self._views)
+
+
+def hooks_of(shape: Shape, plugins: Iterable[PluginHooks], tables: Tables) -> tuple[PluginHooks, ...]:
+    """The plugins whose filter or score concerns a shape."""
+    requests = requests_of(shape, tables)
+    return tuple(one for one in plugins if one.concerns is None or one.concerns(requests))
 
 
 def requests_of(shape: Shape, tables: Tables) -> dict[str, int]:

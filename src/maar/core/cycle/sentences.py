@@ -287,11 +287,17 @@ def _no_claim(state: State, refusal: Refusal) -> str:
 
 
 def _exceeded_quota(_state: State, refusal: Refusal) -> str:
-    end = "; it starts when the quota is raised or less of it is used"
-    if refusal.cure == Cure.NEVER:
-        end = f": {_NEVER}, unless the quota is raised"
+    later = "; it starts when the quota is raised or less of it is used"
+    end = f": {_NEVER}, unless the quota is raised" if refusal.cure == Cure.NEVER else later
     there = f"{refusal.available} of the {refusal.wanted} pods that start together exist"
     return f"{there}, and ResourceQuota {refusal.others[0]} has no room for the others: {left(refusal)}{end}"
+
+
+def _gated(_state: State, refusal: Refusal) -> str:
+    what = "scheduling gates; it starts when they are taken away"
+    if refusal.others:
+        what = f"the scheduling gate of queue {refusal.queue}; Maar removes it when the queue has room"
+    return f"{refusal.available} pod{'s have' if refusal.available != 1 else ' has'} {what}"
 
 
 def _being_freed(_state: State, refusal: Refusal) -> str:
@@ -373,10 +379,7 @@ _SENTENCES: Final[Mapping[Reason, Callable[[State, Refusal], str]]] = {
         f"{refusal.available} of the {refusal.wanted} pods of task {refusal.others[0]} exist; "
         "it starts when all do"
     ),
-    Reason.SCHEDULING_GATED: lambda _state, refusal: (
-        f"{refusal.available} pod{'s have' if refusal.available != 1 else ' has'} scheduling gates; "
-        "it starts when they are taken away"
-    ),
+    Reason.SCHEDULING_GATED: _gated,
     Reason.CLUSTER_OVERCOMMITTED: _overcommitted,
     Reason.QUEUE_AT_CAPABILITY: _at_capability,
     Reason.QUEUE_AT_FAIR_SHARE: _at_fair_share,

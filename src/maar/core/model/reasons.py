@@ -63,7 +63,8 @@ WHAT_TO_DO: Final[Mapping[Reason, str]] = {
         "for less: its missing pods cannot be created before."
     ),
     Reason.SCHEDULING_GATED: (
-        "Find out who set the gates (`spec.schedulingGates` of the pods): they have to remove them."
+        "Find out who set the gates (`spec.schedulingGates` of the pods): they have to remove them. Only the "
+        "gate of Volcano's queues is removed by Maar, when the queue has room for the pods."
     ),
     Reason.CLUSTER_OVERCOMMITTED: (
         "Wait: it is admitted when others finish. The argument overcommit-factor lets more in at once, which "

@@ -5,6 +5,7 @@ most clusters some pods have terms, CoreDNS for one, and nearly no term selects 
 """
 
 from collections.abc import Iterable, Mapping
+from typing import Final
 
 from maar.core.policy.affinity_terms import TermReader, keys_read
 from maar.core.policy.pod_selectors import PodSelector, SelectorIndex
@@ -24,6 +25,9 @@ class ConcernedPods:
     def includes(self, pod: PodRow) -> bool:
         """Whether other pods could exclude or prefer nodes for a pod."""
         return pod.shape.has_affinity or bool(self.selectors and self._index.about(pod.namespace, pod.labels))
+
+
+NO_PODS: Final = ConcernedPods()
 
 
 def concerned_pods(pods: Iterable[PodRow], labels_of: Mapping[str, Mapping[str, str]]) -> ConcernedPods:
