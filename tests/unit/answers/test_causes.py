@@ -7,6 +7,7 @@ import pytest
 from maar.core.answers.future import Present
 from maar.core.answers.starts import planned_starts
 from maar.core.answers.subject import find_subject
+from maar.core.model.pod import QUEUE_GATE
 from properties.cluster_manifests import NOW, Document, node, priority_class, queue
 from properties.clusters import as_object
 from unit.answers.test_explanation import OLD, changes, explained, group, nodes, text
@@ -283,3 +284,23 @@ def test_a_pod_group_is_named_by_its_job() -> None:
     found = explained([*cluster, *first, *group("w", "a")], "w")
     assert "5f3c" not in text(found)
     assert "team/first comes first" in found.message
+
+
+# --- the scheduling gate of queues
+
+
+def test_a_pod_with_the_gate_of_its_queue_waits_for_room_there_and_not_for_people() -> None:
+    cluster = [*nodes(1), queue("a", {"capability": {"cpu": "2"}}, OLD)]
+    cluster += group("r", "a", cpu=2, on=["n0"])
+    waits = group("w", "a", cpu=2)
+    for one in waits:
+        if one["kind"] == "Pod":
+            one["spec"]["schedulingGates"] = [{"name": QUEUE_GATE}]
+    cluster += waits
+    found = explained(cluster, "w")
+    assert (found.reason, found.cure) == ("SchedulingGated", "others finish")
+    assert "Maar removes it when the queue has room" in found.message
+    assert "does not start when others end" not in because(cluster, "w")
+    assert changes(cluster, "w") == [
+        "delete pod group team/r, or wait until it ends (1 pod on nodes, queue a)"
+    ]

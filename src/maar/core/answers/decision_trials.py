@@ -124,7 +124,8 @@ class DecisionTrials:
 
     def _is_last(self, plan: Plan, tables: Tables) -> bool:
         """Whether another decision would surely be the same; pods that leave or are promised a node move."""
-        if plan.binds or plan.evictions or plan.selections or plan.nominations or tables.leaving:
+        moves = plan.binds or plan.evictions or plan.selections or plan.nominations or plan.gate_removals
+        if moves or tables.leaving:
             return False
         groups = tables.groups
         for key, outcome in plan.pod_groups.items():

@@ -200,7 +200,7 @@ def _is_final(outcomes: Mapping[str, GroupOutcome], key: str, future: Future, *,
         return True  # it has no pods, and no leaf queue that it could be admitted to
     refusal = outcome.refusal
     if refusal is None or refusal.cure != Cure.NEVER:
-        return refusal is not None and refusal.reason in _FINAL
+        return refusal is not None and refusal.reason in _FINAL and refusal.cure not in _ENDS_HELP
     pods = future.simulation.engine.tables.groups[key].pods.values()
     return not may_grow and not any(pod.node_name for pod in pods)
 
