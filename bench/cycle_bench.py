@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 
-from maar.core.cycle.node_chooser import NodeChooser
+from maar.core.cycle.placing.node_chooser import NodeChooser
 from maar.core.cycle.state import State
 from maar.core.engine import Engine
 from maar.core.model.affinity import (

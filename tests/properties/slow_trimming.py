@@ -2,9 +2,9 @@
 
 from collections.abc import Sequence
 
-from maar.core.cycle.promises import Places, Promises
-from maar.core.cycle.trimming import Trimming
-from maar.core.cycle.units import Unit, is_gang
+from maar.core.cycle.evicting.promises import Places, Promises
+from maar.core.cycle.evicting.trimming import Trimming
+from maar.core.cycle.evicting.units import Unit, is_gang
 
 
 def trimmed_slowly(trimming: Trimming) -> tuple[list[Unit], Places]:

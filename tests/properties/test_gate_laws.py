@@ -6,9 +6,9 @@ from typing import Final
 
 import pytest
 
-from maar.core.cycle.gate_preempt import GatePreempt
-from maar.core.cycle.held_up import HeldUp
-from maar.core.cycle.loans import LoanedPods, Loans
+from maar.core.cycle.evicting.loans import LoanedPods, Loans
+from maar.core.cycle.gate.gate_preempt import GatePreempt
+from maar.core.cycle.gate.held_up import HeldUp
 from properties.cluster_manifests import NOW, GroupPlan, pod_group, pods_of
 from properties.cluster_reading import Reading
 from properties.cluster_recipe import Reach, Recipe, Style

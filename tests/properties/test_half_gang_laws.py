@@ -6,7 +6,7 @@ from typing import Final
 
 import pytest
 
-from maar.core.cycle.half_gangs import HalfGangs
+from maar.core.cycle.evicting.half_gangs import HalfGangs
 from maar.core.model.pod import Pod
 from properties.cluster_manifests import NOW, Document, GroupPlan, node, pod_group, pods_of, queue
 from properties.cluster_reading import Moment

@@ -42,9 +42,8 @@ def test_a_brief_plan_decides_the_same_and_leaves_reasons_out(seed: int, number:
     crowd = Crowd(rng, HOLDING_ROOM if number % 2 else usual)
     for plan in crowd.live(CYCLES):
         new = Engine(crowd.configuration)
-        new.is_brief = True
         new.feed(crowd.events())
-        brief = new.decide(crowd.time)
+        brief = new.decide(crowd.time, is_brief=True)
         assert msgspec.structs.replace(brief, pod_groups={}) == msgspec.structs.replace(plan, pod_groups={})
         for key, outcome in plan.pod_groups.items():
             if key in brief.pod_groups:

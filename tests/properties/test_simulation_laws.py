@@ -72,10 +72,10 @@ def outcomes(simulation: Simulation, objects: Iterable[Object]) -> Iterator[Outc
     decide, made = simulation.engine.decide, list[Outcome]()
     others = [one for one in objects if not isinstance(one, Pod | PodGroup)]
 
-    def decided(now: float) -> Plan:
+    def decided(now: float, *, is_brief: bool = False) -> Plan:
         cluster = simulation.cluster
         before = [*others, *cluster.pods.values(), *cluster.groups.values()]
-        plan = decide(now)
+        plan = decide(now, is_brief=is_brief)
         cycle = plan_data(whole(plan, simulation.engine.tables.groups.values()))
         made.append(Outcome.of(before, cycle))
         return plan

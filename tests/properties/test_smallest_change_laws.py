@@ -23,14 +23,14 @@ from maar.core.answers.single_changes import (
 )
 from maar.core.answers.smallest_change import least, smallest_changes
 from maar.core.answers.starts import planned_starts
-from maar.core.cycle.decide import state_after
-from maar.core.cycle.outcome import plan_of
+from maar.core.cycle import decide, settle
 from maar.core.engine import Engine
 from maar.core.model.events import Upserted
 from maar.core.model.metadata import Object
 from maar.core.model.node import Node
 from maar.core.model.pod_group import PodGroup
 from maar.core.model.queue import Queue
+from maar.core.reporting.plan import plan_of
 from properties.cluster_manifests import NOW
 from properties.cluster_recipe import Reach
 from properties.cluster_trials import Case, Growing, Trial
@@ -82,7 +82,8 @@ def test_every_smallest_change_is_sufficient_and_minimal(
         )
         engine = Engine(configuration)
         engine.feed(Upserted(object=one) for one in objects)  # type: ignore[arg-type]
-        state = state_after(engine.tables, configuration, now)
+        settle(engine.tables, configuration, now)
+        state = decide(engine.tables, configuration, now)
         waiting = {
             key: one.refusal
             for key, one in plan_of(state).pod_groups.items()

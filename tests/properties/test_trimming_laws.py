@@ -9,10 +9,10 @@ from hypothesis import given, settings
 from hypothesis import seed as seeded
 from hypothesis import strategies as st
 
-from maar.core.cycle import promises as promises_module
-from maar.core.cycle import trimming as trimming_module
-from maar.core.cycle.trimming import Trimming
-from maar.core.cycle.units import Unit
+from maar.core.cycle.evicting import promises as promises_module
+from maar.core.cycle.evicting import trimming as trimming_module
+from maar.core.cycle.evicting.trimming import Trimming
+from maar.core.cycle.evicting.units import Unit
 from properties.cluster_recipe import Reach, Recipe, Style
 from properties.cluster_trials import planned
 from properties.clusters import grow, recipes

@@ -12,10 +12,10 @@ from hypothesis import given, settings
 from hypothesis import seed as seeded
 from hypothesis import strategies as st
 
-from maar.core.cycle import attempt as attempt_module
-from maar.core.cycle.attempt import Attempt
+from maar.core.cycle.evicting import attempt as attempt_module
+from maar.core.cycle.evicting.attempt import Attempt
+from maar.core.cycle.evicting.units import Unit
 from maar.core.cycle.reclaim import Reclaim
-from maar.core.cycle.units import Unit
 from properties.cluster_growth import NAMESPACES
 from properties.cluster_manifests import GroupPlan, node, pod_group, pods_of, queue
 from properties.cluster_recipe import Reach, Recipe, Style

@@ -4,7 +4,7 @@ from typing import Any, Final, NoReturn
 
 import pytest
 
-from maar.core.cycle import node_chooser
+from maar.core.cycle.placing import node_chooser
 from support.planning import plan
 from support.scenario import read
 

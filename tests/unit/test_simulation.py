@@ -173,9 +173,9 @@ def test_a_plan_that_asks_for_it_is_decided_again_at_that_time() -> None:
     simulation = Simulation([node("n", 1), *job("only", [100])], run_time, start=START)
     decide, asked = simulation.engine.decide, [START + 7.5, START + 8.25]
 
-    def decided(now: float) -> Plan:
+    def decided(now: float, *, is_brief: bool = False) -> Plan:
         later = next((one for one in asked if one > now), None)
-        return msgspec.structs.replace(decide(now), decide_again_at=later)
+        return msgspec.structs.replace(decide(now, is_brief=is_brief), decide_again_at=later)
 
     simulation.engine.decide = decided  # type: ignore[method-assign]
     moments = [time - START for time, _ in simulation.run()]

@@ -8,7 +8,6 @@ from typing import Final
 from maar.apps.loop.loop import Loop
 from maar.apps.scheduler.pod_conditions import PodConditions
 from maar.apps.scheduler.statuses import Difference, Statuses
-from maar.core.cycle.outcome import missing_group_key
 from maar.core.model.events import Deleted, Event, Upserted
 from maar.core.model.plan import GroupOutcome, Plan, QueueStanding
 from maar.core.model.pod import GROUP_ANNOTATION, Pod
@@ -18,6 +17,7 @@ from maar.core.model.writes import Bind, Evict, SetStatus, Write
 from maar.core.reporting.group_status import group_write, is_news
 from maar.core.reporting.queue_status import queue_write
 from maar.core.tables.assumptions import Assumptions
+from maar.core.tables.groups import missing_group_key
 from maar.core.tables.rows import PodRow
 from maar.kube.api_server import ApiServer
 from maar.kube.record import Reference

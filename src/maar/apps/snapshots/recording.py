@@ -115,9 +115,9 @@ class RecordingEngine(Engine):
             self._recording.add(LearnedEvents(events=tuple(map(_recorded_event, listed))))
         super().feed(listed)
 
-    def decide(self, now: float) -> Plan:
+    def decide(self, now: float, *, is_brief: bool = False) -> Plan:
         """Decide what to do now."""
-        plan = super().decide(now)
+        plan = super().decide(now, is_brief=is_brief)
         if self._recording:
             if self.configuration is not self._recorded:
                 self._recorded = self.configuration

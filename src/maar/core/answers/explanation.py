@@ -21,11 +21,9 @@ from maar.core.answers.single_changes import SingleChange
 from maar.core.answers.smallest_change import GoOn, Search, smallest_changes
 from maar.core.answers.starts import planned_starts
 from maar.core.answers.subject import Subject, SubjectKind
-from maar.core.cycle.decide import state_after
-from maar.core.cycle.node_tally import Clauses, NodeTally, tally
-from maar.core.cycle.outcome import missing_group_key, plan_of
+from maar.core.cycle import decide, settle
+from maar.core.cycle.placing.turn_pods import for_next_turn
 from maar.core.cycle.state import State
-from maar.core.cycle.turn_pods import for_next_turn
 from maar.core.engine import Engine
 from maar.core.model.durations import time_to_come
 from maar.core.model.events import AnyObject, Upserted
@@ -34,7 +32,9 @@ from maar.core.model.kinds import plain, to_json
 from maar.core.model.metadata import Record
 from maar.core.model.plan import GroupOutcome, Plan
 from maar.core.model.writes import Evict
-from maar.core.tables.groups import phase_at_rest
+from maar.core.reasons.node_tally import Clauses, NodeTally, tally
+from maar.core.reporting.plan import plan_of
+from maar.core.tables.groups import missing_group_key, phase_at_rest
 from maar.core.tables.rows import GroupRow, PodRow
 from maar.core.views.job_summary import EventSummary
 
@@ -134,7 +134,9 @@ class Explainer:
         return self._state_before("")
 
     def _state_before(self, action: str) -> State:
-        return state_after(self._engine.tables, self.present.configuration, self.present.now, action)
+        tables, configuration, now = self._engine.tables, self.present.configuration, self.present.now
+        settle(tables, configuration, now)
+        return decide(tables, configuration, now, before=action)
 
     @cached_property
     def plan(self) -> Plan:

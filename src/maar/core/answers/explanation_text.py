@@ -23,11 +23,11 @@ from maar.core.answers.single_changes import (
     SingleChange,
 )
 from maar.core.answers.subject import WORDS
-from maar.core.cycle.node_tally import listed
 from maar.core.model.durations import age
 from maar.core.model.plan import share_text
 from maar.core.model.reasons import Shortage
 from maar.core.model.resources import PODS, Resources, precisely, roughly
+from maar.core.reasons.node_tally import listed
 from maar.core.views.drawing import Line, Part
 
 _FEW: Final = 5  # evictions and pods that are listed

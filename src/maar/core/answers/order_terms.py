@@ -13,14 +13,14 @@ from collections.abc import Collection, Iterator, Sequence
 from math import inf
 from typing import Final, Literal, NamedTuple, cast
 
+from maar.core.cycle import decide, settle
 from maar.core.cycle.allocate import begin, take_turns, with_turns
-from maar.core.cycle.decide import state_after
 from maar.core.cycle.enqueue import not_enqueued, not_started
 from maar.core.cycle.group_state import GroupState
+from maar.core.cycle.placing.turn_pods import for_allocate, for_backfill, for_next_turn, together
 from maar.core.cycle.refusals import beyond_deserved
 from maar.core.cycle.state import State
 from maar.core.cycle.turn_order import TurnOrder
-from maar.core.cycle.turn_pods import for_allocate, for_backfill, for_next_turn, together
 from maar.core.model.metadata import Record
 from maar.core.model.plan import Share
 from maar.core.policy.configuration import Configuration
@@ -199,7 +199,8 @@ def _kind(fair: State, row: GroupRow) -> OrderKind | None:
 def _state(tables: Tables, configuration: Configuration, now: float, kind: OrderKind) -> State:
     """The state when the turns of an order begin; every group stands for itself."""
     before = {"admission": "enqueue", "backfill": "backfill"}.get(kind, "allocate")
-    state = state_after(tables, configuration, now, before)
+    settle(tables, configuration, now)
+    state = decide(tables, configuration, now, before=before)
     if before == "allocate":
         begin(state)
     state.groups.separate_all(state.groups.of_kinds)

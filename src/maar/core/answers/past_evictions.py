@@ -8,7 +8,7 @@ from maar.core.model.metadata import Record
 from maar.core.views.job_summary import EventSummary
 
 _REASON: Final = "Evict"
-# As `core/cycle/sentences.py` says why, and `apps/scheduler/reports.py` says it of a pod or of its group.
+# As `core/reasons/sentences.py` says why, and `apps/scheduler/reports.py` says it of a pod or of its group.
 _MESSAGE: Final = re.compile(
     r"(?:pod (?P<pod>\S+) was )?evicted by (?P<action>reclaim|preempt|cleanup)"
     r"(?: for (?P<beneficiary>[^\s:]+)(?: of queue (?P<queue>[^\s:]+))?)?: (?P<right>.*)",

@@ -9,18 +9,18 @@ may take the unit that this group would give next.
 from collections.abc import Iterator
 from typing import Final, Literal
 
-from maar.core.cycle.attempt import Attempt
-from maar.core.cycle.decide import state_after
+from maar.core.cycle import decide
+from maar.core.cycle.evicting.attempt import Attempt
+from maar.core.cycle.evicting.units import Unit, next_unit
+from maar.core.cycle.evicting.victim_search import VictimSearch
 from maar.core.cycle.group_state import GroupState
-from maar.core.cycle.node_tally import Clauses, tally
 from maar.core.cycle.preempt import Preempt
 from maar.core.cycle.reclaim import Reclaim
 from maar.core.cycle.state import State
-from maar.core.cycle.units import Unit, next_unit
-from maar.core.cycle.victim_search import VictimSearch
 from maar.core.model.metadata import Record
 from maar.core.model.reasons import Shortage
 from maar.core.model.resources import roughly
+from maar.core.reasons.node_tally import Clauses, tally
 from maar.core.tables.groups import ADMITTED_PHASES
 from maar.core.tables.rows import Column, PodRow
 
@@ -140,7 +140,7 @@ def _danger(state: State, key: str, kind: type[Attempt]) -> Danger:
     action, configuration = kind.action, state.configuration
     if action not in configuration.actions:
         return Danger(action=action, is_possible=False, why=f"{action} is not configured")
-    before_it = state_after(state.tables, configuration, state.now, action)
+    before_it = decide(state.tables, configuration, state.now, before=action)
     group, search = before_it.group(before_it.tables.groups[key]), VictimSearch(before_it, action)
     if why := _protected(search, group):
         return Danger(action=action, is_possible=False, why=why)

@@ -45,9 +45,9 @@ from maar.core.answers.single_changes import (
     node_kinds,
     step_of,
 )
+from maar.core.cycle.placing.turn_pods import for_next_turn, together
 from maar.core.cycle.queue_ledger import largest_part
 from maar.core.cycle.state import State
-from maar.core.cycle.turn_pods import for_next_turn, together
 from maar.core.model.node import Node, Taint
 from maar.core.model.priority_class import PriorityClass
 from maar.core.model.queue import Queue

@@ -106,8 +106,8 @@ class _StartSearch:
         What holds a group is of interest at first, and once its pods are there.
         """
         have_pods = [key for key in self._unread if not self.future.has_pods_to_come(key)]
-        if self.engine.is_brief:
-            self.engine.is_brief = not have_pods
+        if self.future.simulation.is_brief:
+            self.future.simulation.is_brief = not have_pods
             return
         outcomes = plan.pod_groups
         have_pods += [  # the pods that are to come cannot be created
@@ -120,11 +120,10 @@ class _StartSearch:
             if key in self._left and _is_final(outcomes, key, self.future, may_grow=self._may_grow):
                 del self._left[key]
                 self._found[key] = _never(outcomes.get(key))
-        self.engine.is_brief = True
+        self.future.simulation.is_brief = True
 
     def _give_up(self) -> None:
         """Say why those that are left do not start."""
-        self.engine.is_brief = False
         outcomes = self.engine.decide(self.future.simulation.time).pod_groups
         stays = [*self.future.still_running()]
         for key in self._left:

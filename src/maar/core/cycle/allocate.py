@@ -7,17 +7,17 @@ group ready, or one more pod of a ready group, or nothing. What is reserved is n
 from collections.abc import Callable, Sequence
 from math import inf, nextafter
 
-from maar.core.cycle.batch_jobs import keep_nodes_for_pods_to_come
-from maar.core.cycle.group_placement import GroupPlacement, wait_for_claims
+from maar.core.cycle.evicting.batch_jobs import keep_nodes_for_pods_to_come
+from maar.core.cycle.gate.just_let_in import SECONDS, JustLetIn
 from maar.core.cycle.group_state import GroupState
-from maar.core.cycle.just_let_in import SECONDS, JustLetIn
+from maar.core.cycle.holding.sla import FirstInOrder, HeldRoomPlacement, hold_room
 from maar.core.cycle.limits import Limits
+from maar.core.cycle.placing.group_placement import GroupPlacement, wait_for_claims
+from maar.core.cycle.placing.room import NOWHERE
+from maar.core.cycle.placing.turn_pods import for_allocate, for_backfill
 from maar.core.cycle.possible_turns import PossibleTurns
-from maar.core.cycle.room import NOWHERE
-from maar.core.cycle.sla import FirstInOrder, HeldRoomPlacement, hold_room
 from maar.core.cycle.state import State
 from maar.core.cycle.turn_order import Phase, TurnOrder
-from maar.core.cycle.turn_pods import for_allocate, for_backfill
 from maar.core.model.names import natural
 from maar.core.tables.axis import times
 from maar.core.tables.groups import ADMITTED_PHASES

@@ -6,8 +6,8 @@ In an overused queue they give up all of it, in any queue what another of them n
 from math import inf, nextafter
 from operator import attrgetter, gt
 
+from maar.core.cycle.evicting.half_gangs import HalfGangs
 from maar.core.cycle.group_state import GroupState
-from maar.core.cycle.half_gangs import HalfGangs
 from maar.core.cycle.state import Eviction, State
 
 

@@ -5,10 +5,10 @@ admitted only where there is room for them: no group is kept out by one that wai
 Nor is it by one that nodes hold up and not amounts (`held_up.py`).
 """
 
-from maar.core.cycle.enqueue_gate import EnqueueGate
-from maar.core.cycle.gate_preempt import GatePreempt
+from maar.core.cycle.gate.enqueue_gate import EnqueueGate
+from maar.core.cycle.gate.gate_preempt import GatePreempt
+from maar.core.cycle.gate.held_up import HeldUp
 from maar.core.cycle.group_state import GroupState
-from maar.core.cycle.held_up import HeldUp
 from maar.core.cycle.state import State
 from maar.core.cycle.turn_order import TurnOrder
 from maar.core.model.reasons import Refusal

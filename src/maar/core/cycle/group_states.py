@@ -11,11 +11,11 @@ from functools import cached_property
 from itertools import takewhile
 
 from maar.core.cycle.group_state import GroupState, UsagePath
-from maar.core.cycle.node_chooser import NodeChooser
-from maar.core.cycle.node_stack import hooks_of
+from maar.core.cycle.placing.node_chooser import NodeChooser
+from maar.core.cycle.placing.node_stack import hooks_of
+from maar.core.cycle.placing.room import NOWHERE
 from maar.core.cycle.queue_ledger import QueueLedger
 from maar.core.cycle.refusals import behind_first
-from maar.core.cycle.room import NOWHERE
 from maar.core.policy.concerned_pods import NO_PODS
 from maar.core.policy.configuration import Configuration
 from maar.core.policy.plugin_hooks import GroupView, JobOrder

@@ -3,14 +3,14 @@
 from collections.abc import Sequence
 from typing import ClassVar, Literal
 
-from maar.core.cycle.attempt import Attempt
-from maar.core.cycle.evict import evict
+from maar.core.cycle.evicting.attempt import Attempt
+from maar.core.cycle.evicting.evict import evict
+from maar.core.cycle.evicting.loans import would_run_on_loan
+from maar.core.cycle.evicting.units import Rank, Unit
+from maar.core.cycle.evicting.victim_search import VictimSearch
 from maar.core.cycle.group_state import GroupState
-from maar.core.cycle.loans import would_run_on_loan
 from maar.core.cycle.queue_ledger import largest_part
 from maar.core.cycle.state import State
-from maar.core.cycle.units import Rank, Unit
-from maar.core.cycle.victim_search import VictimSearch
 from maar.core.tables.axis import Needs
 
 

@@ -5,14 +5,14 @@ from collections.abc import Collection, Mapping, Sequence
 from functools import cached_property
 from typing import ClassVar, Final, Literal
 
-from maar.core.cycle.attempt import Attempt
-from maar.core.cycle.evict import evict
+from maar.core.cycle.evicting.attempt import Attempt
+from maar.core.cycle.evicting.evict import evict
+from maar.core.cycle.evicting.loans import LoanedPods
+from maar.core.cycle.evicting.units import Unit
+from maar.core.cycle.evicting.victim_search import VictimSearch
 from maar.core.cycle.group_state import GroupState
-from maar.core.cycle.loans import LoanedPods
 from maar.core.cycle.queue_ledger import is_beyond
 from maar.core.cycle.state import State
-from maar.core.cycle.units import Unit
-from maar.core.cycle.victim_search import VictimSearch
 from maar.core.model.reasons import Reason, Refusal
 from maar.core.tables.axis import Needs
 from maar.core.tables.counting import add_needs

@@ -22,14 +22,14 @@ from functools import cached_property
 from types import TracebackType
 from typing import Self
 
+from maar.core.cycle.evicting.protection import Budgets
+from maar.core.cycle.gate.just_let_in import JustLetIn
 from maar.core.cycle.group_state import GroupState
 from maar.core.cycle.group_states import GroupStates
-from maar.core.cycle.held_room import HeldRoom
-from maar.core.cycle.just_let_in import JustLetIn
-from maar.core.cycle.node_chooser import NodeChooser
-from maar.core.cycle.protection import Budgets
+from maar.core.cycle.holding.held_room import HeldRoom
+from maar.core.cycle.placing.node_chooser import NodeChooser
+from maar.core.cycle.placing.room import NOWHERE, Room, When
 from maar.core.cycle.queue_ledger import QueueLedger, Whole, largest_part
-from maar.core.cycle.room import NOWHERE, Room, When
 from maar.core.fairshare.weight_factors import ONE, PartOfUse
 from maar.core.model.writes import EvictingAction
 from maar.core.policy.configuration import Configuration

@@ -162,7 +162,7 @@ class PolicyRun:
         self.simulation = Simulation(
             submitted.objects, submitted.run_time, policy.configuration, submitted.start
         )
-        self.simulation.engine.is_brief = True
+        self.simulation.is_brief = True
         self.simulation.submit_all(submitted.arrivals())
         self._recorder = recorder or SeriesRecorder(submitted.start)
         self._is_whole = False

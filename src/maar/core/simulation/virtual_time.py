@@ -93,6 +93,7 @@ class Simulation:
         decides_again: bool = True,
     ) -> None:
         self.engine = Engine(configuration, scheduler_name)
+        self.is_brief = False  # whether plans leave out why groups are held
         self.time = _moment(start)
         self.cluster = ImaginaryCluster(self.engine, datetime.fromtimestamp(self.time, UTC), resubmits=True)
         self.decisions = 0
@@ -219,7 +220,7 @@ class Simulation:
     def _decide(self) -> Iterator[tuple[float, Plan]]:
         """Decide until a decision changes nothing."""
         for _ in range(_MOST_DECISIONS):
-            plan = self.engine.decide(self.time)
+            plan = self.engine.decide(self.time, is_brief=self.is_brief)
             is_changed = self.cluster.apply(plan)
             self._note(plan)
             self.decisions += 1

@@ -188,6 +188,11 @@ def are_all_gated(group: GroupRow) -> bool:
     return group.gated > 0 and not group.placed and not group.pending
 
 
+def missing_group_key(pod: PodRow) -> str:
+    """The key in a plan of what holds a pod without a group; no key of a group has two slashes."""
+    return pod.group_key or f"{pod.namespace}/pod/{pod.key.rpartition('/')[2]}"
+
+
 def holders_of(pods: Iterable[PodRow]) -> list[PodRow]:
     """The pods that count as using what they ask for."""
     return [pod for pod in pods if pod.counted is not None and pod.counted.is_used]

@@ -65,7 +65,7 @@ class Tables(PlainObjects):
     shown: dict[str, tuple[object, QueueStanding]] = field(default_factory=dict)  # inputs and result
     shown_on: object = None  # the inputs that all standings share
     past_use: PastUse = field(default_factory=PastUse)
-    kept_between_cycles: object = None  # by core/cycle/known_outcomes.py
+    kept_between_cycles: object = None  # by core/reasons/known_outcomes.py
 
     def __post_init__(self) -> None:
         self.shapes = Shapes(self.axis)

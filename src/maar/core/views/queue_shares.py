@@ -8,7 +8,7 @@ from typing import cast
 import msgspec
 import numpy as np
 
-from maar.core.cycle.decide import decide
+from maar.core.cycle import decide, settle
 from maar.core.cycle.queue_ledger import QueueLedger
 from maar.core.fairshare import FairShares
 from maar.core.model.events import AnyObject, Upserted
@@ -16,6 +16,7 @@ from maar.core.model.metadata import Object
 from maar.core.model.plan import NamespaceStanding, PastUseStanding, QueueStanding
 from maar.core.model.queue import Queue
 from maar.core.policy.configuration import DEFAULT
+from maar.core.reporting.standings import standings as standings_of
 from maar.core.tables.groups import phase_at_rest
 from maar.core.tables.rows import MinRuntime
 from maar.core.tables.tables import Tables
@@ -39,7 +40,9 @@ def queue_shares(objects: Iterable[Object], now: float) -> QueueShares:
     tables = Tables()
     tables.feed([Upserted(object=cast("AnyObject", one)) for one in objects])
     usage = usage_in_force([row.queue for row in tables.queues.values()])
-    standings = decide(tables, with_usage(replace(DEFAULT, actions=()), usage), now).queues
+    configuration = with_usage(replace(DEFAULT, actions=()), usage)
+    settle(tables, configuration, now)
+    standings = standings_of(decide(tables, configuration, now))
     ledger = QueueLedger(tables)
     used = np.array([row.status_used for row in tables.rows], np.int64).T  # [R, Q]
     return QueueShares(

@@ -1,0 +1,1 @@
+"""Which pods are evicted for whom: units, the search for victims, and what protects them."""

@@ -1,0 +1,375 @@
+"""The search for victims: units are taken until the beneficiary fits, then those not needed are put back.
+
+The problem. A group (the beneficiary) waits, which its queue's share (reclaim) or its priority or namespace
+(preempt) entitles to run. Wanted are victims, as few and as unimportant as possible, so that all pods of its
+next turn find nodes. What may be evicted depends on the victims so far: each lowers the share of its queue.
+
+How it works. Victims come in units, a surplus pod or a whole gang (`units.py`). The units of a leaf are kept
+in the order in which they are evicted (`unit_pool.py`), and the leaves come in the order that the action
+gives (`leaves`). An attempt, all of it in trials of the state,
+
+1. takes the first unit that may be taken, until the pods fit; shares have changed, so the order is read again
+   after every unit;
+2. drops units again that are not needed, from the one taken last (the most important) to the first;
+3. checks that the rest may still be taken, one after the other, and that the pods fit.
+
+Units that are first in the order may be spread over many nodes, and their queues may have nothing more to
+give before any one node has room. So when steps 1 to 3 fail for the whole cluster, they are repeated for
+single nodes, with the units of that node alone. Nothing is evicted before an attempt has succeeded; then the
+victims are evicted and their room is promised (nominated) to the pods in one step.
+
+Invariants.
+- A failed attempt leaves the state, the pools and the disruption budgets exactly as they were. Pools and
+  budgets are not part of the state's trials: `_put_back` restores them.
+- No unit leaves a gang with fewer pods than its minimum: it has all of it, or only what is above.
+- Each unit of the result may be taken after those before it, and without it the pods would not fit. A
+  smaller set of other units may exist.
+- What all comparisons start from (`reserved_before`, and the shares of the subclasses) is read before the
+  first unit is taken.
+
+Complexity. With V units taken, V + 1 placements of the pods to find them, and one to check; but where many
+units are taken, amounts decide first whether a placement can exist, so that few are tried (`promises.py`). To
+drop a unit costs its own steps and, where amounts do not decide, a placement (`trimming.py`). A placement
+costs its own steps only, not a copy of the cluster. What keeps V and the number of searches small:
+namespaces without a possible victim are skipped (`may_be_victim`); a unit like one that was refused is not
+tested again in the same pass (`refusal`); groups with the same `equivalence_key` fail together until one
+succeeds (`evict.py`); a search ends where all that it can still take would not free enough (`_may_fit`);
+single nodes are left out where even all units of the leaves would not (`_candidate_nodes`).
+
+Why not otherwise? The smallest set of victims is a packing problem, with no fast exact solution.
+kube-scheduler removes all less important pods of one node and puts back as many as it can; that knows neither
+gangs, which need several nodes and are evicted whole, nor queues, whose shares bound how many may go. The
+laws that the result obeys are in docs/specification/eviction.md. Decision record 10.
+"""
+
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import ClassVar, Final, Literal
+
+import numpy as np
+
+from maar.core.cycle.evicting.promises import FEW, Promises
+from maar.core.cycle.evicting.trimming import Trimming, is_crippled
+from maar.core.cycle.evicting.unit_pool import UnitPool
+from maar.core.cycle.evicting.units import Rank, Unit
+from maar.core.cycle.evicting.victim_search import VictimSearch
+from maar.core.cycle.group_state import GroupState
+from maar.core.cycle.placing.turn_pods import for_eviction, together
+from maar.core.cycle.state import Eviction
+from maar.core.model.reasons import Refusal
+from maar.core.tables.axis import Needs
+from maar.core.tables.rows import Column
+
+_FEW_UNITS: Final = 100  # whose nodes are looked up, instead of the units of every node
+
+
+class Attempt:
+    """One try to make room for one group."""
+
+    action: ClassVar[Literal["reclaim", "preempt"]]
+
+    def __init__(self, search: VictimSearch, group: GroupState) -> None:
+        self.search, self.state, self.ledger = search, search.state, search.state.ledger
+        self.group, self.leaf = group, group.leaf
+        self.pods = for_eviction(group)
+        self.saw_candidates = False  # whether any unit at all could have been taken
+        self.is_without_victims = False  # whether the first search found that there is no unit to take
+        self.blocked: Refusal | None = None  # what may not be evicted and blocks it
+        self.moment = self.state.now  # later where it is asked when it would succeed
+        self.waited = search.min_runtimes.waited(group)
+        self.promises = Promises(self.state, self.pods)  # where its pods can go with the victims
+
+    @cached_property
+    def request(self) -> Needs:
+        """What the pods need together."""
+        return together(self.pods)
+
+    @cached_property
+    def reserved_before(self) -> dict[int, Column]:
+        """What the queues of its path had reserved before the first eviction."""
+        return {queue: list(self.ledger.reserved[queue]) for queue in (*self.ledger.paths[self.leaf], 0)}
+
+    def is_like_others(self) -> bool:
+        """Whether the shapes of its pods alone decide where they can go."""
+        if self.state.held_room.of(self.group) is not None:
+            return False
+        return self.state.places.depend_on_shapes_only(self.pods)
+
+    # --- what the actions differ in
+
+    @classmethod
+    def cannot_succeed(cls, search: VictimSearch, group: GroupState) -> bool:
+        """Whether a group that has a kind cannot be made room for, as far as that is seen without trying."""
+        kind = group.row.kind
+        if kind is None or group.placed:
+            return False
+        is_known_to_fail = kind.never_preempts or (kind.turn is not None and not kind.turn)
+        return is_known_to_fail or cls._is_refused(search, group, kind.needs)
+
+    @classmethod
+    def _is_refused(cls, search: VictimSearch, group: GroupState, needs: Needs) -> bool:
+        """Whether it is not worthwhile to make room for as much, or there are no victims."""
+        raise NotImplementedError
+
+    def equivalence_key(self) -> object:
+        """All that the result depends on: until an attempt succeeds, attempts with equal keys fail alike."""
+        return (self.leaf, tuple([pod.shape for pod in self.pods]), self.waited)
+
+    def is_worthwhile(self) -> bool:
+        """Whether there is anything to try."""
+        return bool(self.pods)
+
+    def leaves(self) -> Sequence[int]:
+        """The leaves that may have victims, those with the first victims first."""
+        raise NotImplementedError
+
+    def may_be_victim(self, rank: Rank, namespace: str, share: float) -> bool:  # noqa: ARG002 (subclasses use them)
+        """Whether units of a rank and a namespace, which uses a share, could be taken at all."""
+        return True
+
+    def may_take(self, unit: Unit) -> bool:
+        """Whether a unit may be taken after those that have been."""
+        raise NotImplementedError
+
+    def units_at_most(self) -> list[Unit] | None:
+        """No fewer units than can still be taken anywhere; None where that is not known."""
+        return None
+
+    def allows(self) -> bool:
+        """Whether the beneficiary's queue may grow by its request, with the victims gone."""
+        raise NotImplementedError
+
+    def refusal(self, unit: Unit) -> object:
+        """What units have in common that are refused for the same reason: what they give."""
+        return unit.needs
+
+    def refuses_all(self, leaf: int, refused: Collection[object]) -> bool:  # noqa: ARG002 (subclasses use them)
+        """Whether no unit of a leaf is left that is not refused; false where it is not known."""
+        return False
+
+    # --- the search
+
+    def succeeds(self) -> list[Unit] | None:
+        """Evict and promise if a lawful set exists; returns the victims."""
+        taken = self.find()
+        if taken is not None:
+            self._commit(taken)
+        return taken
+
+    def find(self) -> list[Unit] | None:
+        """A lawful set, anywhere or on one node alone; the state stays as it was."""
+        if not self.is_worthwhile():
+            return None
+        _ = self.reserved_before  # computed before the search begins
+        taken = self._collect(None)
+        for node in self._candidate_nodes() if taken is None and self.saw_candidates else ():
+            taken = self._collect(node)
+            if taken is not None:
+                break
+        return taken or None
+
+    def units(self, leaf: int) -> UnitPool:
+        """The units of a leaf that the beneficiary may find."""
+        return self.search.pool(leaf, self.moment, self.waited)
+
+    def _collect(self, node: int | None) -> list[Unit] | None:
+        """Take units in order until the beneficiary fits; then trim, and check again."""
+        self.promises.found = []
+        taken = self._gather(node)
+        if not taken:
+            return None
+        taken = Trimming(self.promises, self._may_grow, taken).needed()
+        return taken if self._is_lawful(taken) else None
+
+    def _gather(self, node: int | None) -> list[Unit]:
+        """Find units in order, anywhere or on one node, with which the beneficiary fits; none if too few."""
+        taken, found = list[Unit](), True
+        with self.state.trial():
+            while not self._fits():
+                unit = next(self._candidates(node), None)
+                if unit is None:
+                    found = False
+                    self.is_without_victims = node is None and not taken
+                    break
+                self._take(unit)
+                taken.append(unit)
+                if len(taken) == FEW:
+                    self.promises.count_room()
+                    if node is None and not self._may_fit():
+                        found = False
+                        break
+        self._put_back(taken)
+        return taken if found else []
+
+    def _may_fit(self) -> bool:
+        """Whether the beneficiary may fit with all that can still be taken; true where it is not known.
+
+        A search that fails takes all that it can, and in a full cluster most groups that wait fail. So once
+        it has taken a few units it is worth knowing that it cannot succeed.
+        """
+        units = self.units_at_most()
+        return units is None or self.promises.may_be_possible_without(
+            pod for unit in units for pod in unit.pods
+        )
+
+    def _candidates(self, node: int | None) -> Iterator[Unit]:
+        """The units that may be taken next, in the order of victims."""
+        for leaf in self.leaves():
+            refused: set[object] = set()
+            for unit in (
+                self.units(leaf).in_order(self.may_be_victim) if node is None else self._units_on(node, leaf)
+            ):
+                known = len(refused)
+                if self._may_go(unit, refused):
+                    self.saw_candidates = True
+                    yield unit
+                elif len(refused) > known and self.refuses_all(leaf, refused):
+                    break
+
+    def _may_go(self, unit: Unit, refused: set[object], allowed: set[object] | None = None) -> bool:
+        """Whether a unit may be taken next.
+
+        `refused` collects what refused units have in common; `allowed`, where nothing is taken meanwhile,
+        what those have in common that use as much and are not refused.
+        """
+        if unit.group is self.group or not self.search.budgets.allow(unit.pods):
+            return False
+        alike = self.refusal(unit)
+        if alike in refused:
+            return False
+        if allowed is not None and (alike, unit.used) in allowed:
+            return not self.state.breaks_promise(unit.pods)
+        if self.may_take(unit):
+            if allowed is not None:
+                allowed.add((alike, unit.used))
+            return not self.state.breaks_promise(unit.pods)
+        refused.add(alike)
+        return False
+
+    def _units_on(self, node: int, leaf: int) -> list[Unit]:
+        """The units of a leaf that are on one node, in the order of victims."""
+        state, row, pool = self.state, self.state.room.nodes[node], self.units(leaf)
+        groups = {pod.group_key for pod in row.pods.values()}
+        units = [pool.unit_on(row.name, key, self.may_be_victim) for key in groups if key in pool]
+
+        def order(unit: Unit) -> tuple[object, ...]:
+            one = unit.group.row
+            namespace, job = state.namespace_share(leaf, one.namespace), self.ledger.dominant(unit.group.used)
+            return (namespace, job, one.order)
+
+        last_first = sorted((unit for unit in units if unit is not None), key=order, reverse=True)
+        return sorted(last_first, key=lambda unit: unit.rank)
+
+    def _take(self, unit: Unit) -> None:
+        for pod in unit.pods:
+            self.state.evict(pod)
+        self.search.budgets.spend(unit.pods)
+        self.search.take(unit)
+
+    def _put_back(self, taken: Sequence[Unit]) -> None:
+        """Restore budgets and pools after a trial."""
+        for unit in taken:
+            self.search.budgets.spend(unit.pods, -1)
+            self.search.put_back(unit)
+
+    def _fits(self) -> bool:
+        """Whether the beneficiary may grow and finds its places, with the victims gone."""
+        return self._may_grow() and self.promises.are_possible()
+
+    def _may_grow(self) -> bool:
+        """Whether its queue may, and surplus leaves what groups that were just let in have yet to take."""
+        if not self.allows():
+            return False
+        beside, ledger = self.state.just_let_in, self.ledger
+        if beside is None or not self.group.is_ready:
+            return True
+        limits = ledger.deserved if self.action == "reclaim" else ledger.real
+        return beside.leaves_room(self.leaf, self.request, limits)
+
+    def _is_lawful(self, taken: Sequence[Unit]) -> bool:
+        """Check every unit again after the trimming, in order."""
+        with self.state.trial():
+            for unit in taken:
+                if not self.may_take(unit):
+                    return False
+                for pod in unit.pods:
+                    self.state.evict(pod)
+            groups = {unit.group.row.key: unit.group for unit in taken}.values()
+            if any(is_crippled(self.state, group) for group in groups):
+                return False
+            return bool(taken) and self._fits()
+
+    def _commit(self, taken: Sequence[Unit]) -> None:
+        with self.state.trial() as trial:
+            for unit in taken:
+                self._take(unit)
+                for pod in unit.pods:
+                    self.search.leaf_usage.leave(pod)
+                    self.state.record(Eviction(pod, self.group.row, self.action))
+            self.promises.are_made()
+            trial.keep()
+
+    def _candidate_nodes(self) -> Iterator[int]:
+        """Nodes with a unit that may be taken, and with room for the first pod if the leaves' pods left.
+
+        With what is idle elsewhere, there must then be room for all the other pods too.
+        """
+        places, (allocatable, _, later) = self.state.places, self.state.room.columns()
+        leaves = self.leaves()
+        idle, reserved = allocatable - later, self.search.leaf_usage.of(leaves)  # [R, N]
+        possible = places.usable & reserved.any(axis=0)  # [N]
+        for resource, amount in self.pods[0].shape.needs:
+            possible &= idle[resource] + reserved[resource] >= amount
+        for shape, count in Counter(pod.shape for pod in self.pods).items() if possible.any() else ():
+            now, then = (places.pods_per_node(shape, room, count) for room in (idle, idle + reserved))  # [N]
+            possible &= now.sum() - now + then >= count
+        nodes = np.flatnonzero(possible).tolist()
+        if nodes and sum(self.units(leaf).count(self.may_be_victim) for leaf in leaves) <= _FEW_UNITS:
+            with_units, rows = self._nodes_with_units(), self.state.room.nodes
+            yield from [node for node in nodes if rows[node].name in with_units]
+            return
+        verdicts = {leaf: _Verdicts() for leaf in leaves}
+        for node in nodes:
+            if self._has_units(node, verdicts):
+                yield node
+
+    def _has_units(self, node: int, verdicts: Mapping[int, "_Verdicts"]) -> bool:
+        """Whether a node has a gang that may be taken and is nowhere else, or a pod of a job with surplus."""
+        row = self.state.room.nodes[node]
+        groups = {pod.group_key for pod in row.pods.values()}
+        for leaf, known in verdicts.items():
+            pool = self.units(leaf)
+            for unit in filter(None, [pool.unit(key, self.may_be_victim) for key in groups if key in pool]):
+                if unit.is_surplus:
+                    if any(pod.node_name == row.name for pod in self.state.holders(unit.group)):
+                        return True
+                elif unit.is_on(row.name) and self._may_go(unit, known.refused, known.allowed):
+                    return True
+        return False
+
+    def _nodes_with_units(self) -> set[str]:
+        """Nodes with a gang that may be taken and is nowhere else, or with a pod of a job with surplus."""
+        nodes: set[str] = set()
+        for leaf in self.leaves():
+            known = _Verdicts()
+            for unit in self.units(leaf).in_order(self.may_be_victim):
+                node = unit.pods[0].node_name
+                if unit.is_surplus:
+                    nodes.update([pod.node_name for pod in self.state.holders(unit.group)])
+                elif (
+                    node not in nodes
+                    and unit.is_on(node)
+                    and self._may_go(unit, known.refused, known.allowed)
+                ):
+                    nodes.add(node)
+        return nodes
+
+
+@dataclass(slots=True)
+class _Verdicts:
+    """What units of a leaf have in common that may be taken while nothing is, and that may not."""
+
+    refused: set[object] = field(default_factory=set)
+    allowed: set[object] = field(default_factory=set)

@@ -1,0 +1,284 @@
+"""The units of one leaf in the order of victims, kept while an action runs; `attempt.py` has the theory."""
+
+from bisect import bisect_left, insort
+from collections.abc import Callable, Collection, Iterator
+from functools import cached_property, lru_cache
+from heapq import merge
+from itertools import chain, repeat
+
+from maar.core.cycle.evicting.min_runtimes import MinRuntimes
+from maar.core.cycle.evicting.protection import Protection
+from maar.core.cycle.evicting.units import Rank, Size, Unit, next_unit
+from maar.core.cycle.group_state import GroupState
+from maar.core.cycle.state import State
+from maar.core.tables.rows import GroupOrder, GroupRow
+
+Job = tuple[float, GroupOrder, str]  # what it uses, its order and its key: the largest is evicted first
+_KindOfUnit = tuple[str, tuple[Rank, ...]]  # a namespace, and the ranks that a unit may have
+MayBeVictim = Callable[[Rank, str, float], bool]  # the rank, the namespace, and what that uses per weight
+
+
+class UnitPool:
+    """Units by rank, then by namespace and job: those that use most are evicted first.
+
+    Whole namespaces are skipped where no unit can be a victim: a full cluster has many units and many groups
+    that wait, and an attempt must not look at every unit for every group. The unit of a group is computed
+    when one of its rank and namespace may be a victim for the first time.
+    """
+
+    def __init__(
+        self, state: State, leaf: int, protection: Protection, min_runtimes: MinRuntimes | None = None
+    ) -> None:
+        """Without minimum run times: as if all pods had run for long enough."""
+        self.state, self.leaf, self.protection = state, leaf, protection
+        self._min_runtimes, self._moment = min_runtimes, state.now
+        self._young: dict[str, GroupState] = {}  # groups with pods that have not run for the minimum run time
+        self._young_kinds: dict[_KindOfUnit, list[GroupState]] = {}  # those groups
+        self._not_moved: set[_KindOfUnit] = set()  # kinds that may have units of another time
+        self._computed_for: dict[str, float] = {}  # the times that units of young groups are of
+        self._units: dict[str, tuple[Unit, Job]] = {}
+        self._jobs: dict[Rank, dict[str, list[Job]]] = {}  # by namespace, sorted
+        self.sizes: set[Size] = set()  # of all units that have been computed
+        self._shares: dict[str, float] = {}  # of namespaces, per weight
+        self._unread: dict[_KindOfUnit, dict[str, GroupRow]] = {}  # groups whose units are not computed yet
+        self._kinds: dict[str, _KindOfUnit] = {}  # of those groups
+        self._gone: dict[str, tuple[Unit, Job] | None] = {}  # of groups that are gone: what they had before
+        for row in state.ledger.rows[leaf].groups.values():
+            if row.kind is None and _has_nodes(row):
+                known = state.groups.look_at(row)
+                if min_runtimes is not None:
+                    known = state.group(row)
+                    if min_runtimes.ends(known):
+                        self._young[row.key] = known
+                        young = (row.namespace, _possible_ranks(known))
+                        self._young_kinds.setdefault(young, []).append(known)
+                ranks = (_ranks_at_first(row) if known is None else None) or _ranks_now(state.group(row))
+                kind = self._kinds[row.key] = (row.namespace, ranks)
+                self._unread.setdefault(kind, {})[row.key] = row
+        for namespace, _ in self._unread:
+            self._shares[namespace] = state.namespace_share(leaf, namespace)
+
+    def _read(self, may_be_victim: MayBeVictim) -> None:
+        """Compute the units that may be victims."""
+        for namespace, ranks in list(self._unread):
+            if any(may_be_victim(rank, namespace, self._shares[namespace]) for rank in ranks):
+                changed = dict[int, list[Job]]()
+                for key, row in self._unread.pop((namespace, ranks)).items():
+                    del self._kinds[key]
+                    known = self._unit_of(self.state.group(row))
+                    if known is not None:
+                        self._units[key] = unit, job = known
+                        jobs = self._jobs.setdefault(unit.rank, {}).setdefault(namespace, [])
+                        jobs.append(job)
+                        changed[id(jobs)] = jobs
+                for jobs in changed.values():
+                    jobs.sort()
+
+    def refresh(self, group: GroupState) -> None:
+        """Compute again which unit a group would give."""
+        key, namespace = group.row.key, group.row.namespace
+        self._shares[namespace] = self.state.namespace_share(self.leaf, namespace)
+        kind = self._kinds.pop(key, None)
+        if kind is not None:
+            del self._unread[kind][key]
+            if not self._unread[kind]:
+                del self._unread[kind]
+        self._gone.pop(key, None)
+        self._remove(key, namespace)
+        known = self._unit_of(group)
+        if known is not None:
+            self._add(key, namespace, known)
+
+    def _unit_of(self, group: GroupState) -> tuple[Unit, Job] | None:
+        """The unit that a group would give now, and its place."""
+        row = group.row
+        if row.key in self._young:
+            self._computed_for[row.key] = self._moment
+        unit = next_unit(self.state, group, self.protection, young=self._too_young(group))
+        if unit is None:
+            return None
+        self.sizes.add(unit.size)
+        return unit, (self.state.ledger.dominant(group.used), row.order, row.key)
+
+    def take(self, unit: Unit) -> None:
+        """A unit is gone; where it was all of its group, no other comes after it."""
+        key, namespace = unit.group.row.key, unit.group.row.namespace
+        if unit.is_surplus or key in self._kinds:
+            self.refresh(unit.group)
+            return
+        self._gone[key] = self._remove(key, namespace)
+        self._shares[namespace] = self.state.namespace_share(self.leaf, namespace)
+
+    def put_back(self, unit: Unit) -> None:
+        """A unit is back, and its group as it was before it was taken."""
+        key, namespace = unit.group.row.key, unit.group.row.namespace
+        if key not in self._gone:
+            self.refresh(unit.group)
+            return
+        known = self._gone.pop(key)
+        if known is not None:
+            self._add(key, namespace, known)
+        self._shares[namespace] = self.state.namespace_share(self.leaf, namespace)
+
+    def _add(self, key: str, namespace: str, known: tuple[Unit, Job]) -> None:
+        self._units[key] = unit, job = known
+        insort(self._jobs.setdefault(unit.rank, {}).setdefault(namespace, []), job)
+
+    def _remove(self, key: str, namespace: str) -> tuple[Unit, Job] | None:
+        known = self._units.pop(key, None)
+        if known is not None:
+            unit, job = known
+            jobs = self._jobs[unit.rank][namespace]
+            del jobs[bisect_left(jobs, job)]
+        return known
+
+    def _too_young(self, group: GroupState) -> Collection[str]:
+        if self._min_runtimes is None or group.row.key not in self._young:
+            return ()
+        return {key for key, end in self._min_runtimes.ends(group).items() if end > self._moment}
+
+    @cached_property
+    def ends(self) -> frozenset[float]:
+        """The times to come at which a minimum run time of a pod is over."""
+        return frozenset([end for group in self._young.values() for end in self._ends(group)])
+
+    def may_gain(self, may_be_victim: MayBeVictim) -> bool:
+        """Whether a unit may become a victim when its pods have run for long enough."""
+        return any(
+            may_be_victim(rank, namespace, self._shares[namespace])
+            for namespace, ranks in self._young_kinds
+            for rank in ranks
+        )
+
+    def move_to(self, moment: float) -> None:
+        """Show the units as they are at another time, if nothing else changes."""
+        if moment != self._moment:
+            self._moment, self._not_moved = moment, set(self._young_kinds)
+
+    def _move(self, may_be_victim: MayBeVictim) -> None:
+        """Compute units of another time again, where they may be victims."""
+        for namespace, ranks in tuple(self._not_moved):
+            share = self._shares[namespace]
+            if any(may_be_victim(rank, namespace, share) for rank in ranks):
+                self._not_moved.discard((namespace, ranks))
+                for group in self._young_kinds[namespace, ranks]:
+                    self._move_unit(group)
+
+    def _move_unit(self, group: GroupState) -> None:
+        """Compute the unit of a group again, if it is another one at the moment."""
+        known = self._computed_for.get(group.row.key, self.state.now)
+        first, last = min(known, self._moment), max(known, self._moment)
+        if first < last and any(first < end <= last for end in self._ends(group)):
+            self.refresh(group)
+        else:
+            self._computed_for[group.row.key] = self._moment
+
+    def _ends(self, group: GroupState) -> Collection[float]:
+        return self._min_runtimes.ends(group).values() if self._min_runtimes is not None else ()
+
+    def count(self, may_be_victim: MayBeVictim) -> int:
+        """How many units may be victims."""
+        self._compute(may_be_victim)
+        return sum(
+            len(jobs)
+            for rank, namespaces in self._jobs.items()
+            for namespace, jobs in namespaces.items()
+            if jobs and may_be_victim(rank, namespace, self._shares[namespace])
+        )
+
+    def _compute(self, may_be_victim: MayBeVictim) -> None:
+        """Have the units that may be victims as they are at the moment."""
+        if self._unread:
+            self._read(may_be_victim)
+        if self._not_moved:
+            self._move(may_be_victim)
+
+    def in_order(self, may_be_victim: MayBeVictim) -> Iterator[Unit]:
+        """Units of the namespaces that may have victims, in order; of equal shares the job decides."""
+        self._compute(may_be_victim)
+        for rank in sorted(self._jobs):
+            streams = [
+                zip(repeat(self._shares[namespace]), reversed(jobs))
+                for namespace, jobs in self._jobs[rank].items()
+                if jobs and may_be_victim(rank, namespace, self._shares[namespace])
+            ]
+            for _, job in merge(*streams, reverse=True) if len(streams) > 1 else chain(*streams):
+                yield self._units[job[-1]][0]
+
+    def first_of_each_size(self, most: Callable[[Unit], int], may_be_victim: MayBeVictim) -> Iterator[Unit]:
+        """Of each rank and namespace the first units of each size, as many as there may be of it."""
+        self._compute(may_be_victim)
+        known = dict[Size, int]()
+        for rank, namespaces in self._jobs.items():
+            for namespace, jobs in namespaces.items():
+                if not (jobs and may_be_victim(rank, namespace, self._shares[namespace])):
+                    continue
+                left = dict[Size, int]()
+                for job in reversed(jobs):
+                    unit, _ = self._units[job[-1]]
+                    if unit.size not in left:
+                        if unit.size not in known:
+                            known[unit.size] = most(unit)
+                        left[unit.size] = known[unit.size]
+                    if left[unit.size]:
+                        left[unit.size] -= 1
+                        yield unit
+                    elif len(left) == len(self.sizes) and not any(left.values()):
+                        break
+
+    def __contains__(self, key: str) -> bool:
+        if key in self._kinds:
+            self.refresh(self.state.group(self._unread[self._kinds[key]][key]))
+        if self._not_moved and key in self._young:
+            self._move_unit(self._young[key])
+        return key in self._units
+
+    def unit(self, key: str, may_be_victim: MayBeVictim) -> Unit | None:
+        """The unit that a group has here, if it may be a victim."""
+        unit, _ = self._units[key]
+        namespace = unit.group.row.namespace
+        return unit if may_be_victim(unit.rank, namespace, self._shares[namespace]) else None
+
+    def unit_on(self, node: str, key: str, may_be_victim: MayBeVictim) -> Unit | None:
+        """What a group would give on one node: its unit if that is nowhere else, or a surplus pod."""
+        unit = self.unit(key, may_be_victim)
+        if unit is not None and unit.is_surplus:
+            return next_unit(self.state, unit.group, self.protection, node, self._too_young(unit.group))
+        return unit if unit is not None and unit.is_on(node) else None
+
+
+def _ranks_now(group: GroupState) -> tuple[Rank, ...]:
+    """The ranks that the next unit of a group may have now."""
+    return _ranks(group.is_starving, group.row.priority, group.placed > group.standing_minimum)
+
+
+def _ranks_at_first(row: GroupRow) -> tuple[Rank, ...] | None:
+    """The same of a group that is as it was when the cycle began; None where more than its row is needed."""
+    if row.standing_minimum < row.min_member or row.min_task_member:
+        return None
+    return _ranks(row.placed < row.min_member, row.priority, row.placed > row.standing_minimum)
+
+
+@lru_cache(maxsize=1024)
+def _ranks(is_starving: bool, priority: int, has_surplus: bool) -> tuple[Rank, ...]:  # noqa: FBT001 (of a key)
+    whole = Rank(not is_starving, priority, True)
+    return (whole, whole._replace(is_not_surplus=False)) if has_surplus else (whole,)
+
+
+def _has_nodes(row: GroupRow) -> bool:
+    """Whether a pod of a group is on a node."""
+    for pod in row.pods.values():  # noqa: SIM110 (it is asked for every group of a queue)
+        if pod.node_name:
+            return True
+    return False
+
+
+def _possible_ranks(group: GroupState) -> tuple[Rank, ...]:
+    """The ranks that units of a group may have, once they have run for long enough; a starving one has none.
+
+    Its units do not depend on how long pods have run.
+    """
+    if group.is_starving:
+        return ()
+    on_nodes = len([1 for pod in group.row.pods.values() if pod.node_name])
+    return _ranks(False, group.row.priority, on_nodes > group.standing_minimum)

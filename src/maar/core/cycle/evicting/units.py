@@ -1,0 +1,128 @@
+"""Victims come in units: a surplus pod or a whole gang; no gang keeps too few pods. See `attempt.py`."""
+
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import NamedTuple
+
+from maar.core.cycle.evicting.batch_jobs import LonePods
+from maar.core.cycle.evicting.protection import Protection
+from maar.core.cycle.group_state import GroupState
+from maar.core.cycle.state import State
+from maar.core.tables.axis import Needs
+from maar.core.tables.rows import Column, PodRow
+
+Size = tuple[tuple[Needs, ...], Needs]
+
+
+class Rank(NamedTuple):
+    """How early a unit is evicted, before shares are compared: the smaller first."""
+
+    is_not_starving: bool
+    priority: int
+    is_not_surplus: bool
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether these are whole gangs that can do their work; nothing of such a job would be left."""
+        return self.is_not_starving and self.is_not_surplus
+
+
+@dataclass(slots=True, eq=False)
+class Unit:
+    """Pods that are evicted together or not at all; not to be changed."""
+
+    group: GroupState
+    pods: tuple[PodRow, ...]
+    is_surplus: bool
+    is_starving: bool = False
+    rank: Rank = field(init=False)  # how early it is evicted
+    needs: tuple[Needs, ...] = field(init=False)  # what each of the pods needs
+    used: Needs = field(init=False)  # what they use; on nodes that are not ready they use nothing
+
+    def __post_init__(self) -> None:
+        self.rank = Rank(not self.is_starving, self.group.row.priority, not self.is_surplus)
+        self.needs = tuple([pod.shape.needs for pod in self.pods])
+        used = [pod.shape.needs for pod in self.pods if pod.counted is not None and pod.counted.is_used]
+        self.used = used[0] if len(used) == 1 else tuple([one for needs in used for one in needs])
+
+    def is_on(self, node: str) -> bool:
+        """Whether all its pods are on a node."""
+        return self.pods[0].node_name == node and (
+            len(self.pods) == 1 or all(pod.node_name == node for pod in self.pods)
+        )
+
+    @property
+    def resources(self) -> frozenset[int]:
+        """The resources that its pods ask for."""
+        return _resources(self.needs)
+
+    @property
+    def size(self) -> Size:
+        """What its pods need and use: of units of equal size as many may be taken."""
+        return (self.needs, self.used)
+
+    def left_of(self, used: Column) -> Column:
+        """What is left of what its job, its namespace or its queue uses once it is gone."""
+        left = list(used)
+        for resource, amount in self.used:
+            left[resource] -= amount
+        return left
+
+
+@lru_cache(maxsize=1024)
+def _resources(needs: tuple[Needs, ...]) -> frozenset[int]:
+    return frozenset([resource for each in needs for resource, _ in each])
+
+
+def is_gang(group: GroupState, pods: Sequence[PodRow]) -> bool:
+    """Whether these pods alone are enough for the group's standing minimum, and for that of each task."""
+    row, least = group.row, group.standing_minimum
+    if len(pods) < least or least < row.min_member:
+        return len(pods) >= least
+    return all(sum(pod.task == task for pod in pods) >= least for task, least in row.min_task_member.items())
+
+
+def next_unit(
+    state: State, group: GroupState, protection: Protection, node: str = "", young: Collection[str] = ()
+) -> Unit | None:
+    """The unit that a group would give next, anywhere or on one node."""
+    return next(units_of(state, group, protection, node, young), None)
+
+
+def units_of(
+    state: State,
+    group: GroupState,
+    protection: Protection,
+    node: str = "",
+    young: Collection[str] = (),  # keys of pods that have not run for the minimum run time
+) -> Iterator[Unit]:
+    """The units that a group would give one after the other: surplus pods, then the whole gang.
+
+    Pods of a Job of batch/v1 that an eviction could end or delay are no surplus. A starving group's pods are
+    one unit, however young. A gang with a protected pod gives only surplus.
+    """
+    pods = sorted(state.holders(group), key=state.pod_order, reverse=True)
+    if any(pod.key in state.promised for pod in group.row.pods.values()):
+        return  # room is being freed for it; evicting a part would leave it with too few pods
+    near = [pod for pod in pods if not node or pod.node_name == node]
+    if not near:
+        return
+    free = [pod for pod in near if not protection.covers(pod)]
+    is_free = len(free) == len(pods)
+    if group.is_starving:
+        if is_free:
+            yield Unit(group, tuple(pods), is_surplus=False, is_starving=True)
+        return
+    if young:
+        free = [pod for pod in free if pod.key not in young]
+        is_free = len(free) == len(pods)
+    new, alone = state.newly_bound(group), LonePods(state, pods)
+    for pod in free if len(new) + len(pods) > group.standing_minimum else ():
+        left = [other for other in pods if other is not pod]
+        if is_gang(group, [*new, *left]) and alone.take(pod):
+            yield Unit(group, (pod,), is_surplus=True)
+            pods = left
+    is_whole = group.row.min_member > 0 or alone.go_with_job
+    if pods and is_whole and is_free and not new:  # what is just being bound cannot go with it
+        yield Unit(group, tuple(pods), is_surplus=False)

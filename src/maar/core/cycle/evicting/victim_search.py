@@ -1,0 +1,131 @@
+"""What the attempts of one action share: pools of units, budgets, protection and usage; see `attempt.py`."""
+
+from collections.abc import Iterable
+from functools import cached_property
+from typing import Final, Literal
+
+import numpy as np
+
+from maar.core.cycle.evicting.loans import Loans
+from maar.core.cycle.evicting.min_runtimes import MinRuntimes
+from maar.core.cycle.evicting.protection import Budgets, Protection
+from maar.core.cycle.evicting.unit_pool import UnitPool
+from maar.core.cycle.evicting.units import Unit
+from maar.core.cycle.group_state import GroupState
+from maar.core.cycle.state import State
+from maar.core.fairshare.water_fill import Ints
+from maar.core.tables.counting import add_needs
+from maar.core.tables.rows import Column, PodRow
+
+_NO_POOLS: Final[dict[str, UnitPool]] = {}
+
+
+class VictimSearch:
+    """The victims there are for an action; the pool of a leaf is made when it is first needed."""
+
+    def __init__(self, state: State, action: Literal["reclaim", "preempt"]) -> None:
+        self.state = state
+        self.protection = Protection(state.tables, state.configuration, action)
+        self.leaf_usage = LeafUsage(state)
+        self.min_runtimes = MinRuntimes(state, action)
+        self.without_victims: set[object] = set()  # what groups have in common for which there are none
+        self._pools: dict[int, dict[str, UnitPool]] = {}  # by leaf; for what is in `pool`
+        self._queue_orders: dict[int, tuple[int, int, float, str]] = {}
+
+    @property
+    def budgets(self) -> Budgets:
+        """The disruption budgets."""
+        return self.state.budgets
+
+    @cached_property
+    def loans(self) -> Loans:
+        """What is on loan."""
+        return Loans(self.state, self.protection)
+
+    def queue_order(self, queue: int) -> tuple[int, int, float, str]:
+        """What orders the queues that victims come from, beside their shares."""
+        order = self._queue_orders.get(queue)
+        if order is None:
+            ledger = self.state.ledger
+            row, created = ledger.rows[queue], ledger.tree.claims[queue].created
+            order = self._queue_orders[queue] = (
+                row.queue.spec.priority,
+                row.queue.spec.weight,
+                created,
+                row.order,
+            )
+        return order
+
+    def pool(self, leaf: int, moment: float, waited: float) -> UnitPool:
+        """The units of a leaf at a time, for a beneficiary that has waited for so long.
+
+        There are up to three pools of a leaf: one whatever the age of pods, one as it is now, and one that
+        shows it at whatever later time it is asked for.
+        """
+        pools = self._pools.setdefault(leaf, {})
+        if not self.min_runtimes.holds(leaf, waited):
+            return pools.get("any age") or pools.setdefault(
+                "any age", UnitPool(self.state, leaf, self.protection)
+            )
+        name = "now" if moment == self.state.now else "later"
+        if name not in pools:
+            pools[name] = UnitPool(self.state, leaf, self.protection, self.min_runtimes)
+        if name == "later":
+            pools[name].move_to(moment)
+        return pools[name]
+
+    def take(self, unit: Unit) -> None:
+        """A unit is gone, for a while or for good."""
+        for pool in self._pools.get(unit.group.leaf, _NO_POOLS).values():
+            pool.take(unit)
+
+    def put_back(self, unit: Unit) -> None:
+        """A unit that was gone for a while is back, with all that was gone after it."""
+        for pool in self._pools.get(unit.group.leaf, _NO_POOLS).values():
+            pool.put_back(unit)
+
+    def refresh(self, group: GroupState) -> None:
+        """What a group holds has changed."""
+        for pool in self._pools.get(group.leaf, _NO_POOLS).values():
+            pool.refresh(group)
+
+
+class LeafUsage:
+    """What the pods of each leaf hold on each node; counted when a leaf is first read."""
+
+    def __init__(self, state: State) -> None:
+        self.state = state
+        self._leaves: dict[int, dict[int, Column]] = {}  # by leaf and node
+        self._arrays: dict[int, tuple[Ints, Ints]] = {}  # the same: nodes, and what is held there [R, n]
+
+    def of(self, leaves: Iterable[int]) -> Ints:
+        """What leaves hold together on every node. [R, N]"""
+        held = np.zeros((len(self.state.ledger.total), len(self.state.room.nodes)), np.int64)
+        for leaf in leaves:
+            if leaf not in self._leaves:
+                self._leaves[leaf] = self._count(leaf)
+            if leaf not in self._arrays:
+                nodes = self._leaves[leaf]
+                amounts = np.array(list(nodes.values()), np.int64).reshape(len(nodes), len(held)).T
+                self._arrays[leaf] = np.array(list(nodes), np.int64), amounts
+            where, amounts = self._arrays[leaf]
+            held[:, where] += amounts
+        return held
+
+    def leave(self, pod: PodRow) -> None:
+        """Take out a pod that is evicted for good."""
+        leaf = pod.group.leaf if pod.group is not None else None
+        nodes = self._leaves.get(leaf.index) if leaf is not None else None
+        node = self.state.tables.nodes.get(pod.node_name)
+        if leaf is not None and nodes is not None and node is not None:
+            add_needs(nodes[node.index], pod.shape.needs, -1)
+            self._arrays.pop(leaf.index, None)
+
+    def _count(self, leaf: int) -> dict[int, Column]:
+        known, nodes = self.state.tables.nodes, dict[int, Column]()
+        for group in self.state.ledger.rows[leaf].groups.values():
+            for pod in group.pods.values():
+                if pod.node_name in known and not pod.is_terminating and pod.key not in self.state.gone:
+                    column = nodes.setdefault(known[pod.node_name].index, self.state.tables.axis.zeros())
+                    add_needs(column, pod.shape.needs, 1)
+        return nodes

@@ -1,0 +1,1 @@
+"""Room that is held for groups that have waited long, and their planned starts."""

@@ -1,0 +1,195 @@
+"""Outcomes of groups that wait, used again while the evidence for them stays the same.
+
+The problem. Thousands of groups wait, and every cycle says of each why, with numbers. Between two cycles a
+few pods end and a few start: the numbers of one or two queues change, and the room on a few nodes.
+
+How it works. All groups of a kind (`tables/alike.py`) have one outcome, which is kept on the kind together
+with its evidence: all that the reason, its numbers and its sentence are computed from. In the next cycle the
+evidence is made again and compared. It has four parts:
+
+- what stays the same as long as nodes, queues and the configuration do (`_Basis`);
+- of the leaf and the queues above it: what they use, deserve and may use, and which siblings use something;
+- of the nodes: how they are counted for the shape, and how much is idle on them at most;
+- of the cluster as a whole, whose use changes all the time: whether it deserves to use as much more.
+
+Equal evidence of one leaf, or of one shape, is the same object as in the last cycle, so that the comparison
+for a kind takes about a microsecond.
+
+Invariants. Nothing that `diagnosis.py`, `refusals.py` and `sentences.py` read for such a group is missing
+from the evidence; whoever lets them read more adds it here. A property compares engines that have lived
+through many cycles with new ones. Where queues have guarantees, what one uses bears on all others, and the
+evidence is the whole ledger.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Final
+
+import numpy as np
+
+from maar.core.cycle.group_state import GroupState
+from maar.core.cycle.placing.turn_pods import for_next_turn, together
+from maar.core.cycle.queue_ledger import QueueLedger
+from maar.core.cycle.state import State
+from maar.core.fairshare.water_fill import Ints
+from maar.core.model.plan import GroupOutcome
+from maar.core.reasons.counted_nodes import CountedNodes
+from maar.core.reasons.diagnosis import Diagnosis
+from maar.core.tables.rows import Column, Kind, PodRow
+from maar.core.tables.shapes import Shape
+
+_MANY: Final = 50  # nodes that have changed; from here on all are counted again
+
+
+@dataclass(eq=False)
+class _Basis:
+    """What is the same for all groups, and parts of the evidence that depend on nothing else that changes."""
+
+    objects: tuple[object, ...]
+    values: tuple[object, ...]
+    leaves: dict[int, object] = field(default_factory=dict)
+    shapes: dict[Shape, CountedNodes] = field(default_factory=dict)
+    idle: Ints | None = None  # [R, N] that the nodes were counted with
+    starting_alone: set[object] = field(default_factory=set)  # see `Diagnosis`
+
+    def is_like(self, other: "_Basis") -> bool:
+        """Whether both have the very same objects, and equal values."""
+        return all(map(_is_same, self.objects, other.objects)) and self.values == other.values
+
+
+class KnownOutcomes:
+    """What the last cycle found out, as far as it is still so."""
+
+    def __init__(self, state: State, diagnosis: Diagnosis) -> None:
+        self.state, self.diagnosis = state, diagnosis
+        self._is_used, self._is_prepared = not diagnosis.holds, False
+
+    def _prepare(self, ledger: QueueLedger) -> None:
+        """Compare what all evidence has in common; done when the first group is asked about."""
+        self._is_prepared = True
+        tables, nodes = self.state.tables, self.state.room.nodes
+        basis = _Basis(
+            (self.state.configuration, tables.tree, tables.node_list, tables.past_use.factors),
+            (
+                list(ledger.total),
+                [node.is_tolerated for node in nodes],
+                [tuple(node.daemons) for node in nodes],
+            ),
+        )
+        known = tables.kept_between_cycles
+        self._basis = known if isinstance(known, _Basis) and known.is_like(basis) else basis
+        tables.kept_between_cycles = self._basis
+        guarantees = [row.queue.spec.guarantee for row in ledger.rows]
+        self._is_reserved = any(one.resource or one.percentage for one in guarantees)
+        if not self._is_reserved:
+            self.diagnosis.starting_alone = self._basis.starting_alone
+        self._leaves: dict[int, object] = {}
+        self._shapes: dict[Shape, CountedNodes] = {}
+        self._siblings: dict[int, object] = {}
+        self._requests: list[Column] = ledger.shares.request.T.tolist()
+        self._bindings: list[Column] = ledger.shares.binding.T.tolist()
+        self._left: Column = [
+            most - used for most, used in zip(ledger.deserved[0], ledger.used[0], strict=True)
+        ]
+        self._is_idle = [most > used for most, used in zip(ledger.real[0], ledger.used[0], strict=True)]
+        self._idle, self._idle_before = self.state.places.idle("now"), self._basis.idle
+        self._shapes_before, self._basis.shapes = self._basis.shapes, self._shapes
+        self._basis.idle, self._changed = self._idle, _MANY * [0]
+        if self._idle_before is not None and self._idle_before.shape == self._idle.shape:
+            self._changed = np.flatnonzero((self._idle != self._idle_before).any(axis=0)).tolist()
+
+    def find(self, group: GroupState) -> tuple[object, GroupOutcome | None]:
+        """The evidence for a group, and the outcome that was kept with it; without a kind there is none."""
+        row, kind = group.row, group.row.kind
+        if not self._is_used or kind is None or group.refusal is not None:
+            return None, None
+        if group.pending is not row.pending or group.phase != "Inqueue":
+            return None, None
+        if not self._is_prepared:
+            self._prepare(self.state.ledger)
+        left = self._left
+        evidence = (
+            self._basis,
+            self._leaves.get(group.leaf) or self._leaf(group.leaf),
+            [self._shapes.get(pod.shape) or self._shape(pod) for pod in self._of_each_shape(group, kind)],
+            [amount <= left[resource] for resource, amount in kind.needs or together(for_next_turn(group))],
+            group.was_unschedulable,
+        )
+        known = kind.outcome
+        return evidence, known[1] if known is not None and known[0] == evidence else None
+
+    def keep(self, group: GroupState, evidence: object, outcome: GroupOutcome) -> None:
+        """Keep an outcome for the cycles to come."""
+        if group.row.kind is not None:
+            group.row.kind.outcome = (evidence, outcome)
+
+    def _leaf(self, leaf: int) -> object:
+        """What the reasons of a leaf depend on."""
+        ledger = self.state.ledger
+        if self._is_reserved:
+            found: object = self._whole_ledger
+        else:
+            found = (
+                [
+                    (
+                        ledger.used[queue],
+                        ledger.deserved[queue],
+                        ledger.real[queue],
+                        self._bindings[queue],
+                        self._requests[queue] if ledger.rows[queue].queue.spec.request is not None else (),
+                        self._siblings_below(ledger.parent[queue]),
+                    )
+                    for queue in ledger.paths[leaf]
+                ],
+                self._is_idle,
+            )
+        known = self._basis.leaves.get(leaf)
+        found = self._basis.leaves[leaf] = self._leaves[leaf] = known if known == found else found
+        return found
+
+    def _siblings_below(self, parent: int) -> object:
+        """Which children of a queue use something, and which request something."""
+        found = self._siblings.get(parent)
+        if found is None:
+            ledger = self.state.ledger
+            children = [queue for queue in range(1, len(ledger.rows)) if ledger.parent[queue] == parent]
+            found = self._siblings[parent] = [
+                (list(map(bool, ledger.used[queue])), list(map(bool, self._requests[queue])))
+                for queue in children
+            ]
+        return found
+
+    @property
+    def _whole_ledger(self) -> object:
+        ledger = self.state.ledger
+        return (
+            ledger.used,
+            ledger.deserved,
+            ledger.real,
+            ledger.guarantee,
+            ledger.reserved,
+            self._bindings,
+            self._requests,
+        )
+
+    @staticmethod
+    def _of_each_shape(group: GroupState, kind: Kind) -> Iterable[PodRow]:
+        """A pod of each shape that a group has."""
+        pods = group.pending
+        return pods[:1] if kind.shape is not None else {pod.shape: pod for pod in pods}.values()
+
+    def _shape(self, pod: PodRow) -> CountedNodes:
+        """How the nodes are counted for the shape of a pod."""
+        known, before, changed = self._shapes_before.get(pod.shape), self._idle_before, self._changed
+        if known is None or before is None or len(changed) >= _MANY:
+            found = self.diagnosis.counted(pod)
+        elif known.stays(before, self._idle, changed):
+            found = self.diagnosis.use(pod.shape, known)
+        else:
+            found = self.diagnosis.counted(pod)
+        self._shapes[pod.shape] = found
+        return found
+
+
+def _is_same(one: object, other: object) -> bool:
+    return one is other

@@ -1,0 +1,152 @@
+"""What becomes of every group after a cycle: its phase, and why it waits."""
+
+from collections.abc import Sequence
+from typing import Final, get_args
+
+import msgspec
+
+from maar.core.cycle.evicting.batch_jobs import while_suspended
+from maar.core.cycle.group_state import GroupState
+from maar.core.cycle.holding.held_room import Hold
+from maar.core.cycle.state import State
+from maar.core.model.plan import GroupOutcome
+from maar.core.model.pod_group import PodGroupPhase
+from maar.core.model.reasons import Cure, Reason, Refusal
+from maar.core.reasons.diagnosis import Diagnosis
+from maar.core.reasons.known_outcomes import KnownOutcomes
+from maar.core.reasons.sentences import sentence
+from maar.core.tables.groups import ADMITTED_PHASES, missing_group_key, phase_with
+from maar.core.tables.rows import GroupRow, PodRow
+
+_OF_MISSING_PODS: Final = (Reason.NOT_ENOUGH_TASKS, Reason.EXCEEDED_QUOTA)  # the evidence has no quotas
+_WELL: Final = {phase: GroupOutcome(phase=phase) for phase in get_args(PodGroupPhase)}
+_BEHIND_FIRST: Final = Reason.BEHIND_FIRST_IN_QUEUE
+_BRIEF: Final = {  # by phase, what holds the group, and whether it is unschedulable
+    (phase, reason, is_unschedulable): GroupOutcome(
+        phase=phase,
+        refusal=Refusal(reason=reason) if reason is not None else None,
+        is_unschedulable=is_unschedulable,
+    )
+    for phase in get_args(PodGroupPhase)
+    for reason in (None, Reason.NOT_ENOUGH_RESOURCES, Reason.PLANNED_START)
+    for is_unschedulable in (False, True)
+}
+
+
+def outcomes(state: State, *, is_brief: bool) -> dict[str, GroupOutcome]:
+    """What becomes of every group that the cycle looked at, or that is not where it should be."""
+    with state.held_room.nothing_held() as holds:
+        if is_brief:
+            return _brief(state, holds)
+        return _diagnosed(state, Diagnosis(state, holds))
+
+
+def _brief(state: State, holds: Sequence[Hold]) -> dict[str, GroupOutcome]:
+    """The same of groups that do not stay as they are, without reasons: whether there is one.
+
+    That room is held for a group is no reason only: those who have held it before start first.
+    """
+    outcomes, diagnosis = dict[str, GroupOutcome](), Diagnosis(state, ())
+    holding = [hold.group for hold in holds]
+    _note_short(state)
+    for group in state.groups.touched():
+        if isinstance(group, GroupState):
+            phase = _phase(state, group)
+            waits = group.leaf >= 0 and group.phase in ADMITTED_PHASES and bool(group.pending)
+            is_held = waits or diagnosis.of(group) is not None
+            reason = Reason.NOT_ENOUGH_RESOURCES if is_held else None
+            if group in holding and (group.refusal is None or group.refusal.reason != _BEHIND_FIRST):
+                reason = Reason.PLANNED_START
+            outcome = _BRIEF[phase, reason, group.was_unschedulable]
+            outcomes.update(dict.fromkeys(group.keys, outcome))
+    return outcomes
+
+
+def _note_short(state: State) -> None:
+    """Groups that hold too few nodes and have no pods to place are unschedulable."""
+    for group in state.groups.short():
+        group.was_unschedulable |= not group.pending and not group.is_ready
+
+
+def _diagnosed(state: State, diagnosis: Diagnosis) -> dict[str, GroupOutcome]:
+    outcomes = dict[str, GroupOutcome]()
+    sentences: dict[Refusal, str] = {}  # many wait for the same reason
+    _note_short(state)
+    known_outcomes = KnownOutcomes(state, diagnosis)
+    for group in state.groups.touched():
+        if isinstance(group, GroupRow):
+            outcomes[group.key] = _WELL[_phase_at_rest(group)]
+            continue
+        evidence = outcome = None
+        if group.pending:
+            evidence, outcome = known_outcomes.find(group)
+        if outcome is None:
+            outcome = _outcome(state, group, _with_circle(state, group, diagnosis.of(group)), sentences)
+            is_of_quota = outcome.refusal is not None and outcome.refusal.reason in _OF_MISSING_PODS
+            if evidence is not None and not is_of_quota:
+                known_outcomes.keep(group, evidence, outcome)
+        if group.alike is None:
+            outcomes[group.row.key] = outcome
+        else:
+            outcomes.update(dict.fromkeys(group.keys, outcome))
+    for pod in state.tables.orphans.values():
+        key = missing_group_key(pod)
+        if key not in outcomes:
+            refusal = _group_missing(state, pod)
+            outcomes[key] = GroupOutcome(phase="Pending", refusal=refusal, message=sentence(state, refusal))
+    return outcomes
+
+
+def _with_circle(state: State, group: GroupState, refusal: Refusal | None) -> Refusal | None:
+    """Add to a refusal that a half gang waits for others which wait for it."""
+    if refusal is None or group.row.key not in state.circles:
+        return refusal
+    keys, until = state.circles[group.row.key]
+    return msgspec.structs.replace(refusal, circle=keys, until=until)
+
+
+def _outcome(
+    state: State, group: GroupState, refusal: Refusal | None, sentences: dict[Refusal, str]
+) -> GroupOutcome:
+    phase, message = _phase(state, group), ""
+    if refusal is None and not group.was_unschedulable:
+        return _WELL[phase]
+    if refusal is not None:
+        message = sentences.get(refusal) or sentences.setdefault(refusal, sentence(state, refusal))
+        message = while_suspended(group.row, message)
+    return GroupOutcome(
+        phase=phase, refusal=refusal, message=message, is_unschedulable=group.was_unschedulable
+    )
+
+
+def _group_missing(state: State, pod: PodRow) -> Refusal:
+    """A pod's group does not exist; namespaces that have a group of that name are named too."""
+    groups, name = state.tables.groups, pod.group_key.partition("/")[2]
+    elsewhere = [one for one in state.tables.namespaces if f"{one}/{name}" in groups] if name else []
+    named = (pod.group_key, *sorted(elsewhere)) if name else ()
+    return Refusal(reason=Reason.POD_GROUP_MISSING, cure=Cure.SOMEBODY_ACTS, others=named)
+
+
+def _phase(state: State, group: GroupState) -> PodGroupPhase:
+    """The phase that the pods on nodes give, those bound in this cycle included."""
+    row, gone, bound = group.row, state.gone, state.bound
+    if row.phase == "Completed":
+        return "Completed"
+    is_at_rest = not (row.key in state.tables.waiting or gone or group.was_unschedulable)
+    if is_at_rest and group.phase == row.phase and row.phase_at_rest is not None:
+        return row.phase_at_rest
+    there = [pod for key, pod in row.pods.items() if (pod.node_name and key not in gone) or key in bound]
+    phase = phase_with(row, group.phase, there, is_unschedulable=group.was_unschedulable)
+    if is_at_rest and group.phase == row.phase:
+        row.phase_at_rest = phase
+    return phase
+
+
+def _phase_at_rest(row: GroupRow) -> PodGroupPhase:
+    """The phase of a group that holds nodes, waits for nothing and stays as it is."""
+    if row.phase == "Completed":
+        return "Completed"
+    if row.phase_at_rest is None:
+        there = [pod for pod in row.pods.values() if pod.node_name]
+        row.phase_at_rest = phase_with(row, row.phase, there, is_unschedulable=False)
+    return row.phase_at_rest
