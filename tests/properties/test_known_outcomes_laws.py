@@ -9,13 +9,13 @@ from typing import Final
 import msgspec
 import pytest
 
+from maar.core.cycle import classes
 from maar.core.cycle.group_state import GroupState
 from maar.core.cycle.group_states import GroupStates
 from maar.core.engine import Engine
 from maar.core.model.plan import GroupOutcome
 from maar.core.model.reasons import Reason
 from maar.core.policy.configuration import parse
-from maar.core.tables.alike import KindsOfGroups
 from properties.clusters import configured
 from properties.crowds import ContestedCrowd, Crowd, configuration
 from properties.how_many import cases
@@ -79,7 +79,7 @@ def test_groups_that_are_alike_fare_as_if_each_had_its_own_turns(
 def each_group_alone() -> Iterator[None]:
     """Let no group be like another."""
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(KindsOfGroups, "_find", lambda _kinds, _row: None)
+        patched.setattr(classes, "signature_of", lambda *_: None)
         yield
 
 
@@ -89,11 +89,12 @@ def test_crowds_are_worth_looking_at(seed: int) -> None:
         rng = Random(f"{seed} seen {number}")
         crowd = Crowd(rng, configuration(rng))
         for plan in crowd.live(CYCLES):
-            kinds = crowd.cluster.engine.tables.kinds
+            memory = crowd.cluster.engine.memory
+            assert memory is not None
             seen["binds"] += bool(plan.binds)
             seen["evictions"] += bool(plan.evictions)
-            seen["alike"] += any(len(kind.rows) > 1 for kind in kinds)
-            seen["kept"] += any(kind.outcome is not None for kind in kinds)
+            seen["alike"] += any(len(one.rows) > 1 for one in memory.classes)
+            seen["kept"] += bool(len(memory.answers("outcomes")))
     assert seen["binds"] > CROWDS
     assert seen["evictions"]
     assert seen["alike"] > CROWDS
@@ -101,15 +102,15 @@ def test_crowds_are_worth_looking_at(seed: int) -> None:
 
 
 def test_evictions_of_contested_crowds_give_turns_back(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Some that stood for others failed before one succeeded, and others of their kind come after it."""
-    seen, split = Counter[str](), GroupStates.split
+    """Members of a class failed before a group succeeded, and others of the class come after it."""
+    seen, divide = Counter[str](), GroupStates.divide
 
     def noted(self: GroupStates, group: GroupState, place: int) -> GroupState | None:
-        behind = split(self, group, place)
-        seen["several"] += place > group.place + 1 and behind is not None
-        return behind
+        rest = divide(self, group, place)
+        seen["several"] += place > group.cursor + 1 and rest is not None
+        return rest
 
-    monkeypatch.setattr(GroupStates, "split", noted)
+    monkeypatch.setattr(GroupStates, "divide", noted)
     for number in range(CROWDS):
         rng = Random(f"{seed} alike {number}")
         for plan in ContestedCrowd(rng, configuration(rng)).live(CYCLES):

@@ -20,7 +20,7 @@ from maar.core.cycle.turn_order import Phase, TurnOrder
 from maar.core.engine import Engine
 from maar.core.model.events import Upserted
 from maar.core.model.names import natural
-from maar.core.tables.alike import KindsOfGroups
+from maar.core.cycle import classes
 from properties.cluster_manifests import NOW
 from properties.cluster_recipe import Reach
 from properties.cluster_trials import Case, Growing, Trial
@@ -106,7 +106,7 @@ def test_the_turns_of_the_engine_follow_from_the_terms(
         engine.feed(Upserted(object=one) for one in case.cluster.objects)  # type: ignore[arg-type]
         RecordedTurns.all.clear()
         with monkeypatch.context() as patched:
-            patched.setattr(KindsOfGroups, "_find", lambda _kinds, _row: None)  # every group has its own turn
+            patched.setattr(classes, "signature_of", lambda *_: None)  # every group has its own turn
             patched.setattr(enqueue, "TurnOrder", RecordedTurns)
             patched.setattr(allocate, "TurnOrder", RecordedTurns)
             engine.decide(now)

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from maar.core.cycle import decide, settle
+from maar.core.cycle import Memory, decide, settle
 from maar.core.model.events import Event
 from maar.core.model.plan import Plan
 from maar.core.model.writes import Write
@@ -16,8 +16,16 @@ from maar.core.tables.use_meter import UseMeter
 class Engine:
     """A cluster as events describe it, and what to do about it."""
 
-    def __init__(self, configuration: Configuration = DEFAULT, scheduler_name: str = "volcano") -> None:
+    def __init__(
+        self,
+        configuration: Configuration = DEFAULT,
+        scheduler_name: str = "volcano",
+        *,
+        memory: type[Memory] | None = Memory,
+    ) -> None:
+        """Without a memory every decision is worked out from the tables alone; the plans are the same."""
         self.configuration = configuration
+        self.memory = memory() if memory is not None else None
         self.tables = Tables(scheduler_name=scheduler_name)
         self.assumptions = Assumptions(self.tables)
         self._use_meter: UseMeter | None = None
@@ -44,7 +52,7 @@ class Engine:
 
     def _plan(self, now: float, *, is_brief: bool = False) -> Plan:
         settle(self.tables, self.configuration, now)
-        return plan_of(decide(self.tables, self.configuration, now), is_brief=is_brief)
+        return plan_of(decide(self.tables, self.configuration, now, self.memory), is_brief=is_brief)
 
     def assume(self, write: Write) -> None:
         """Take a write for carried out until the cluster reports it."""

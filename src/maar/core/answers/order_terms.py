@@ -203,7 +203,7 @@ def _state(tables: Tables, configuration: Configuration, now: float, kind: Order
     state = decide(tables, configuration, now, before=before)
     if before == "allocate":
         begin(state)
-    state.groups.separate_all(state.groups.of_kinds)
+    state.groups.single(state.groups.of_classes)
     if kind == "lent":
         take_turns(state, "fair", for_allocate)
     return state

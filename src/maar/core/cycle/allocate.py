@@ -154,14 +154,14 @@ def _take_round(
                 keep_nodes_for_pods_to_come(state, group)
             if before_starts is not None:
                 before_starts.release(group)
-            behind = state.groups.separate(group) if group.alike is not None else None
+            rest = state.groups.advance(group)
             group.pending = state.without_place(group.pending) if len(group.pending) > 1 else []
             group.refusal = None
             if group.pending and wanted(group):
-                turns.add_behind(group, behind)
+                turns.add(rest)
                 turns.again(group)
-            elif behind is not None:
-                turns.replace(group, behind)
+            elif rest is not None:
+                turns.replace(group, rest)
             else:
                 turns.done(group)
             continue

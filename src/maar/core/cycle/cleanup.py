@@ -19,7 +19,7 @@ def cleanup(state: State) -> None:
         if not row.is_leaf or not any(map(gt, used, ledger.deserved[row.index])):
             continue
         promised = {state.tables.pods[key].group_key for key in state.promised}
-        holding = [group for group in row.groups.values() if group.kind is None and any(group.used)]
+        holding = [group for group in row.groups.values() if any(group.used)]
         for group_row in sorted(holding, key=attrgetter("order")):
             group = state.group(group_row)
             if group_row.key in promised or not group.is_starving or not _is_grace_over(state, group):

@@ -6,6 +6,7 @@ from typing import Final
 from maar.core.cycle.allocate import allocate, backfill
 from maar.core.cycle.cleanup import cleanup
 from maar.core.cycle.enqueue import admit_all, enqueue
+from maar.core.cycle.memory import Memory
 from maar.core.cycle.preempt import preempt
 from maar.core.cycle.reclaim import reclaim
 from maar.core.cycle.state import State
@@ -22,12 +23,20 @@ def settle(tables: Tables, configuration: Configuration, now: float) -> None:
     tables.settle(heeds_taints=configuration.heeds_taints, usage=configuration.usage, now=now)
 
 
-def decide(tables: Tables, configuration: Configuration, now: float, *, before: str = "") -> State:
+def decide(
+    tables: Tables,
+    configuration: Configuration,
+    now: float,
+    memory: Memory | None = None,
+    *,
+    before: str = "",
+) -> State:
     """Decide for the whole cluster: the state after all actions, or with `before`, as that action begins.
 
-    The tables are settled and stay as they are.
+    The tables are settled and stay as they are. A memory, where there is one, saves work and changes nothing.
     """
-    state = State(tables, configuration, now)  # 1. share the cluster out, see promises as kept
+    # 1. share the cluster out, see promises as kept, and find the classes of equal groups
+    state = State(tables, configuration, now, memory or Memory())
     if "enqueue" not in configuration.actions:
         admit_all(state)
     for action in configuration.actions:  # 2. act, in the configured order

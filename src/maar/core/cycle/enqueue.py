@@ -5,6 +5,8 @@ admitted only where there is room for them: no group is kept out by one that wai
 Nor is it by one that nodes hold up and not amounts (`held_up.py`).
 """
 
+from collections.abc import Iterable
+
 from maar.core.cycle.gate.enqueue_gate import EnqueueGate
 from maar.core.cycle.gate.gate_preempt import GatePreempt
 from maar.core.cycle.gate.held_up import HeldUp
@@ -13,14 +15,15 @@ from maar.core.cycle.state import State
 from maar.core.cycle.turn_order import TurnOrder
 from maar.core.model.reasons import Refusal
 from maar.core.tables.groups import are_all_gated, lacks_gated_pods
+from maar.core.tables.rows import GroupRow
 
 
 def admit_all(state: State) -> None:
     """Where enqueue is not configured, every group counts as admitted; operators wait for the phase."""
     for row in state.tables.not_enqueued.values():
-        if row.leaf is not None and row.kind is None:
+        if row.leaf is not None and state.groups.classes.of(row.key) is None:
             state.group(row).phase = "Inqueue"
-    for group in filter(_is_outside, state.groups.of_kinds):
+    for group in filter(_is_outside, state.groups.of_classes):
         group.phase = "Inqueue"
 
 
@@ -44,7 +47,7 @@ def enqueue(state: State) -> None:
             turns.done(group)  # and so do those alike
             continue
         may_differ = counts or (was_outside and state.groups.is_fifo(group.leaf))  # for those that are alike
-        turns.replace(group, state.groups.separate(group) if may_differ else None)
+        turns.replace(group, state.groups.advance(group) if may_differ else None)
         if refusal is None and (was_outside or held_up is None or not held_up.for_now(group)):
             gate.count(group)
             refused_early += refused
@@ -72,7 +75,7 @@ def _refused(turns: TurnOrder, group: GroupState, refusal: Refusal) -> list[Grou
     if not _has_waited_for_nodes(state, group, refusal):
         _keep_out(turns, group, refusal)
         return [group]
-    turns.replace(group, state.groups.separate(group))
+    turns.replace(group, state.groups.advance(group))
     group.phase = "Inqueue"  # it counts nothing: its pods are made, so that autoscalers see them
     return []
 
@@ -105,9 +108,9 @@ def _is_outside(group: GroupState) -> bool:
 
 def not_enqueued(state: State) -> list[GroupState]:
     """The groups that wait for admission; one whose pods have scheduling gates is not among them."""
-    rows = (row for row in state.tables.not_enqueued.values() if row.kind is None)
-    alone = [state.group(row) for row in rows if row.leaf is not None and not lacks_gated_pods(row)]
-    return alone + [group for group in state.groups.of_kinds if _is_outside(group)]
+    rows = _without_class(state, state.tables.not_enqueued.values())
+    others = [state.group(row) for row in rows if not lacks_gated_pods(row)]
+    return others + [group for group in state.groups.of_classes if _is_outside(group)]
 
 
 def not_started(state: State) -> list[GroupState]:
@@ -115,13 +118,19 @@ def not_started(state: State) -> list[GroupState]:
     tables = state.tables
     if not tables.not_enqueued:
         return []
-    rows = [row for row in (*tables.not_enqueued.values(), *tables.not_started.values()) if row.kind is None]
-    rows += [group.row for group in state.groups.of_kinds]
+    rows = _without_class(state, (*tables.not_enqueued.values(), *tables.not_started.values()))
+    rows += [group.row for group in state.groups.of_classes]
     leaves = {row.leaf.index for row in rows if row.leaf is not None and row.to_start}
-    alone = [
+    others = [
         state.group(row)
-        for row in tables.not_started.values()
-        if row.kind is None and row.leaf is not None and row.leaf.index in leaves and not are_all_gated(row)
+        for row in _without_class(state, tables.not_started.values())
+        if row.leaf is not None and row.leaf.index in leaves and not are_all_gated(row)
     ]
-    of_kinds = [group for group in state.groups.of_kinds if group.leaf in leaves]
-    return alone + [group for group in of_kinds if not _is_outside(group)]
+    of_classes = [group for group in state.groups.of_classes if group.leaf in leaves]
+    return others + [group for group in of_classes if not _is_outside(group)]
+
+
+def _without_class(state: State, rows: Iterable[GroupRow]) -> list[GroupRow]:
+    """The groups of leaves that are like no other."""
+    classes = state.groups.classes
+    return [row for row in rows if row.leaf is not None and classes.of(row.key) is None]

@@ -1,15 +1,18 @@
-"""A pod group while a cycle decides: what of it waits, and what it uses.
+"""A class of equal pod groups while a cycle decides: what of each waits, and what it uses.
 
-The state of a group may stand for others that are alike and behind it in the order (`tables/alike.py`).
+A class has members in order and a cursor (`classes.py`). Its state is that of each member from the cursor on.
+Before something is done for the member at the cursor, that one gets a state of its own
+(`GroupStates.advance`), which is then the state of a class of one. Most methods say `group` for it.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from maar.core.cycle.classes import GroupClass
 from maar.core.model.pod_group import PodGroupPhase
 from maar.core.model.reasons import Refusal
 from maar.core.tables.axis import Needs
-from maar.core.tables.rows import NO_TASKS, Column, GroupRow, Kind, PodRow
+from maar.core.tables.rows import NO_TASKS, Column, GroupRow, PodRow
 
 
 @dataclass(slots=True, eq=False)
@@ -22,7 +25,7 @@ class UsagePath:
 
 @dataclass(slots=True, eq=False)
 class GroupState:
-    """A pod group while the cycle decides."""
+    """The members of a class from the cursor on, as the cycle has them; mostly one group."""
 
     row: GroupRow
     leaf: int
@@ -34,21 +37,28 @@ class GroupState:
     refusal: Refusal | None = None
     was_unschedulable: bool = False
     more: Needs = ()  # what it uses more than when the cycle began, unless it is summed up
-    alike: Kind | None = None  # its kind, where it stands for others of it, too
-    place: int = 0  # its own in its kind
-    stop: int = 1  # that of the first behind it that it does not stand for
+    of_class: GroupClass | None = None  # None: it is like no other
+    cursor: int = 0  # its place in its class
+    end: int = 1  # that of the first member after it of which this is not the state
     _used: Column | None = None
     _standing_minimum: int = -1
 
     @property
+    def is_single(self) -> bool:
+        """Whether this is the state of one group."""
+        return self.end - self.cursor == 1
+
+    @property
     def keys(self) -> Sequence[str]:
-        """The keys of the groups that it stands for, in order; its own first."""
-        return (self.row.key,) if self.alike is None else self.alike.keys[self.place : self.stop]
+        """The keys of the members of the class, from the cursor on."""
+        one = self.of_class
+        return (self.row.key,) if one is None or self.is_single else one.keys[self.cursor : self.end]
 
     @property
     def rows(self) -> Sequence[GroupRow]:
-        """The groups that it stands for, in order; its own first."""
-        return (self.row,) if self.alike is None else self.alike.rows[self.place : self.stop]
+        """The members of the class, from the cursor on."""
+        one = self.of_class
+        return (self.row,) if one is None or self.is_single else one.rows[self.cursor : self.end]
 
     @property
     def used(self) -> Column:

@@ -1,15 +1,13 @@
 """The states of pod groups in one cycle; each is made when it is first asked for.
 
-The state of the first group of a kind stands for all that are alike (`tables/alike.py`). What cannot be done
-for it cannot be done for those behind it either, and they wait for the same reason. When something is done
-for it, it is separated from them, and the next of them stands for the rest. So a cycle costs as much as there
-are kinds, and as much more as it does, however many groups wait.
+A class of equal groups has one state until something is done for its first member (`classes.py`).
 """
 
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 from itertools import takewhile
 
+from maar.core.cycle.classes import Classes, Waits, lengths_of_waiting
 from maar.core.cycle.group_state import GroupState, UsagePath
 from maar.core.cycle.placing.node_chooser import NodeChooser
 from maar.core.cycle.placing.node_stack import hooks_of
@@ -19,7 +17,6 @@ from maar.core.cycle.refusals import behind_first
 from maar.core.policy.concerned_pods import NO_PODS
 from maar.core.policy.configuration import Configuration
 from maar.core.policy.plugin_hooks import GroupView, JobOrder
-from maar.core.tables.alike import Waits, lengths_of_waiting
 from maar.core.tables.rows import NO_TASKS, Column, GroupRow, PodRow
 from maar.core.tables.shapes import Shape
 from maar.core.tables.tables import Tables
@@ -35,6 +32,7 @@ class GroupStates:
         ledger: QueueLedger,
         places: NodeChooser,
         now: float,
+        classes: Classes,
     ) -> None:
         self.tables, self.configuration, self.ledger = tables, configuration, ledger
         self._by_pod_priority = ("priority", "enableTaskOrder") in configuration.enabled
@@ -42,11 +40,11 @@ class GroupStates:
         self._usage_paths: dict[tuple[int, str], UsagePath] = {}
         sla, lengths = configuration.sla, lengths_of_waiting(ledger.rows)
         waits = Waits(now, lengths, sla is not None, sla.waiting_time if sla is not None else None)
-        is_full = ledger.is_asked_for_more_than_there_is
-        tables.kinds.find(_Distinctions(tables, configuration, places), waits, of_new=is_full)
+        self.classes = classes
+        classes.update(tables, _Distinctions(tables, configuration, places), waits)
 
     def of(self, row: GroupRow) -> GroupState:
-        """The state of a group; one that another stands for is separated before it is asked for."""
+        """The state of one group; a member of a larger class has advanced before it is asked for."""
         state = self._known.get(row.key)
         if isinstance(state, GroupState):
             return state
@@ -80,24 +78,24 @@ class GroupStates:
         tasks = dict(row.tasks) if row.tasks else NO_TASKS
         pending = row.pending if self._by_pod_priority else sorted(row.pending, key=self.pod_order)
         usage_path = self._usage_paths.get((leaf, row.namespace)) or self.usage_path(leaf, row.namespace)
-        return GroupState(row, leaf, usage_path, row.phase, pending, row.placed, tasks)
+        of_class = self.classes.of(row.key)
+        return GroupState(row, leaf, usage_path, row.phase, pending, row.placed, tasks, of_class=of_class)
 
     # --- which groups there are
 
     @cached_property
     def waiting(self) -> list[GroupState]:
         """The groups of leaf queues that had pods without a place when the cycle began."""
-        alone = [self.of(row) for row in self.tables.kinds.alone.values() if row.leaf is not None]
-        return alone + [group for group in self.of_kinds if group.pending]
+        others = [self.of(row) for row in self.classes.others.values() if row.leaf is not None]
+        return others + [group for group in self.of_classes if group.pending]
 
     @cached_property
-    def of_kinds(self) -> list[GroupState]:
-        """The groups that have a kind; the first of a kind stands for all."""
+    def of_classes(self) -> list[GroupState]:
+        """The states of classes of groups that hold nothing."""
         found = list[GroupState]()
-        for kind in self.tables.kinds:
-            first = self.of(kind.rows[0])
-            if len(kind.rows) > 1:
-                first.alike, first.stop = kind, len(kind.rows)
+        for one in self.classes:
+            first = self.of(one.rows[0])
+            first.end = len(one.rows)
             found.append(first)
         return found
 
@@ -112,7 +110,7 @@ class GroupStates:
     def touched(self) -> list[GroupState | GroupRow]:
         """All groups that the cycle has looked at, and all that wait; rows of those that stay as they are."""
         _ = self.waiting
-        for row in self.tables.kinds.alone.values():
+        for row in self.classes.others.values():
             if row.leaf is None:
                 self.of(row)
         for row in self.tables.not_started.values():
@@ -123,57 +121,54 @@ class GroupStates:
                 self.of(one)  # something is to be said about it
         return list(self._known.values())
 
-    # --- groups that stand for others
+    # --- members of classes
 
-    def separate(self, group: GroupState) -> GroupState | None:
-        """Let a group stand for itself alone; gives the state that stands for those behind it, if any."""
-        return self.split(group, group.place + 1)
+    def advance(self, group: GroupState) -> GroupState | None:
+        """Let a state be of the member at its cursor alone; gives the state of those after it, if any."""
+        return self.divide(group, group.cursor + 1)
 
-    def split(self, group: GroupState, place: int) -> GroupState | None:
-        """Let a group stand for those before a place in its kind; gives the state of those behind, if any."""
-        kind = group.alike
-        if kind is None or place >= group.stop:
+    def divide(self, group: GroupState, place: int) -> GroupState | None:
+        """Let a state be of the members before a place alone; gives the state of the others, if any."""
+        if group.of_class is None or place >= group.end:
             return None
-        [behind] = self._read_alike(group, kind.rows[place : place + 1])
-        behind.alike, behind.place, behind.stop = kind, place, group.stop
-        group.stop = place
-        if place == group.place + 1:
-            group.alike = None
-        return behind
+        rest = self._rest(group, group.of_class.rows[place], place)
+        rest.end, group.end = group.end, place
+        return rest
 
     def by_age_of_refusal(self, group: GroupState) -> Iterator[GroupState]:
-        """Divide what a group stands for by since when they have been unschedulable."""
-        behind: GroupState | None = group
-        while behind is not None:
-            one, since = behind, behind.row.unschedulable_since
+        """Divide a class by since when its members have been unschedulable."""
+        rest: GroupState | None = group
+        while rest is not None:
+            one, since = rest, rest.row.unschedulable_since
             rows = takewhile(lambda row: row.unschedulable_since == since, one.rows)  # noqa: B023 (used here)
-            behind = self.split(one, one.place + sum(1 for _ in rows))
+            rest = self.divide(one, one.cursor + sum(1 for _ in rows))
             yield one
 
     def stop(self, first: GroupState, stopped: Iterable[GroupState]) -> None:
-        """The first of a queue that is first in, first out is refused, and stops those behind it."""
-        behind = self.separate(first)
-        for group in stopped if behind is None else (behind, *stopped):
+        """The first of a queue that is first in, first out is refused, and stops all that come after it."""
+        rest = self.advance(first)
+        for group in stopped if rest is None else (rest, *stopped):
             group.refusal = behind_first(group, first)
 
-    def separate_all(self, groups: Iterable[GroupState]) -> list[GroupState]:
-        """Let groups, and all that they stand for, stand for themselves alone."""
+    def single(self, groups: Iterable[GroupState]) -> list[GroupState]:
+        """Give each member of classes a state of its own."""
         found = list[GroupState]()
         for group in list(groups):
-            others, group.alike = group.rows[1:], None
-            found += (group, *self._read_alike(group, others))
+            found.append(group)
+            rows, begin, group.end = group.rows[1:], group.cursor + 1, group.cursor + 1
+            found += [self._rest(group, row, place) for place, row in enumerate(rows, begin)]
         return found
 
-    def _read_alike(self, group: GroupState, rows: Sequence[GroupRow]) -> list[GroupState]:
-        """The states of groups that another has stood for."""
-        found = [self.of(row) for row in rows]
-        for behind in found:
-            behind.phase, behind.refusal = group.phase, group.refusal
-            behind.was_unschedulable = group.was_unschedulable
-        self.of_kinds += found
-        if "waiting" in self.__dict__:
-            self.waiting += [behind for behind in found if behind.pending]
-        return found
+    def _rest(self, group: GroupState, row: GroupRow, place: int) -> GroupState:
+        """The state of another member of a class, which fares as its state says so far."""
+        rest = self.of(row)
+        rest.cursor, rest.end = place, place + 1
+        rest.phase, rest.refusal = group.phase, group.refusal
+        rest.was_unschedulable = group.was_unschedulable
+        self.of_classes.append(rest)
+        if "waiting" in self.__dict__ and rest.pending:
+            self.waiting.append(rest)
+        return rest
 
     # --- tries that should leave no trace
 

@@ -5,7 +5,7 @@ queues only use more. So where the limits of its queues, or the nodes together, 
 of a group now, its turn fails whenever it comes. Such a group needs no turn, but while it waits it counts for
 the age of its namespace (`turn_order.py`).
 
-Only groups that have a kind are judged (`tables/alike.py`): nothing but room decides where their pods go. A
+Only groups of classes are judged (`classes.py`): nothing but room decides where their pods go. A
 group of a queue that is first in, first out stops others when its turn fails, and has one.
 """
 
@@ -32,21 +32,21 @@ class PossibleTurns:
     def divide(self, groups: Iterable[GroupState]) -> tuple[list[GroupState], list[GroupState]]:
         """Groups whose turn may succeed, and those whose turn cannot."""
         possible, hopeless = list[GroupState](), list[GroupState]()
-        if self.state.held_room.holds or self.state.tables.kinds.is_empty:
+        if self.state.held_room.holds or not len(self.state.groups.of_classes):
             return list(groups), hopeless  # held room may be given back
         for group in groups:
             if not self._may_succeed(group):
                 hopeless.append(group)
             elif self._is_room_for_all(group):
-                possible += self.state.groups.separate_all((group,))
+                possible += self.state.groups.single((group,))
             else:
                 possible.append(group)
         return possible, hopeless
 
     def _is_room_for_all(self, group: GroupState) -> bool:
         """Whether limits and nodes have room for all that a group stands for: they can be sorted at once."""
-        kind = group.alike
-        if kind is None or kind.shape is None or self.state.groups.is_fifo(group.leaf):
+        kind = group.of_class
+        if kind is None or group.is_single or kind.shape is None or self.state.groups.is_fifo(group.leaf):
             return False
         turn = kind.turn or Counter[Shape]()
         left, count, needs = (
@@ -63,7 +63,7 @@ class PossibleTurns:
         return True
 
     def _may_succeed(self, group: GroupState) -> bool:
-        kind = group.row.kind
+        kind = group.of_class
         if kind is None or kind.turn is None or group.placed or self.state.groups.is_fifo(group.leaf):
             return True
         needs, turn = kind.needs, kind.turn

@@ -41,7 +41,7 @@ class QueueLedger:
         """Of the cluster as it is, or with another total, or as if its leaves used something else."""
         self.tree: QueueTree = tables.tree
         self.rows: list[QueueRow] = tables.rows
-        self.total = total_of(tables) if total is None else total
+        self.total = tables.total if total is None else total
         self.claims = _claims(tables, self.total)
         factors = tables.past_use.factors
         scaled = self.scaled_weights = None if factors is None else factors.scaled
@@ -220,11 +220,6 @@ def is_beyond(used: Column, needs: Needs, limit: Column) -> bool:
 def larger_cluster(tables: Tables, leaves_use: Sequence[Column] | None = None) -> QueueLedger:
     """The ledger as it would be with any number of nodes more."""
     return QueueLedger(tables, [LARGEST_AMOUNT // 2] * len(tables.axis.names), leaves_use)
-
-
-def total_of(tables: Tables) -> Column:
-    """The root's budget: what usable nodes have, less what pods outside queues use, plus ours elsewhere."""
-    return [max(0, have + more) for have, more in zip(tables.capacity, tables.budget, strict=True)]
 
 
 def _claims(tables: Tables, total: Column) -> DemandColumns:

@@ -132,7 +132,7 @@ class Reclaim(Attempt):
             pods = [
                 pod
                 for group in row.groups.values()
-                if group.kind is None  # those that have one hold nothing
+                if group.placed
                 for pod in self.state.holders(self.state.group(group))
             ]
             blockers += sorted(f"pod {pod.key}" for pod in pods if self.search.protection.covers(pod))

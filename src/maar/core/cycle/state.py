@@ -27,6 +27,7 @@ from maar.core.cycle.gate.just_let_in import JustLetIn
 from maar.core.cycle.group_state import GroupState
 from maar.core.cycle.group_states import GroupStates
 from maar.core.cycle.holding.held_room import HeldRoom
+from maar.core.cycle.memory import Memory
 from maar.core.cycle.placing.node_chooser import NodeChooser
 from maar.core.cycle.placing.room import NOWHERE, Room, When
 from maar.core.cycle.queue_ledger import QueueLedger, Whole, largest_part
@@ -86,13 +87,16 @@ class Trial:
 class State:
     """Everything one cycle decides with."""
 
-    def __init__(self, tables: Tables, configuration: Configuration, now: float) -> None:
+    def __init__(
+        self, tables: Tables, configuration: Configuration, now: float, memory: Memory | None = None
+    ) -> None:
         self.tables, self.configuration, self.now = tables, configuration, now
+        self.memory = memory or Memory()
         self.ledger = QueueLedger(tables)
         self.room = Room(tables.node_list, len(tables.axis.names))
         self.held_room = HeldRoom(self.room, self.ledger)
         self.places = NodeChooser(tables, self.room, configuration)
-        self.groups = GroupStates(tables, configuration, self.ledger, self.places, now)
+        self.groups = GroupStates(tables, configuration, self.ledger, self.places, now, self.memory.classes)
         self.group, self.pod_order = self.groups.of, self.groups.pod_order
         self.bound: dict[str, int] = {}  # nodes by the key of the pod
         self.promised: dict[str, int] = {}
@@ -111,7 +115,7 @@ class State:
         self.steps: list[Step] = []  # that a trial can undo
         self.open_trials = 0
         self._change_room, self._counts_moves = self.room.change, self.places.counts_moves
-        for row in tables.kinds.alone.values():  # no group that has a kind is promised anything
+        for row in self.groups.classes.others.values():  # no group of a larger class is promised anything
             for pod in _promised_pods(row) if row.placed else ():
                 node = self.promised[pod.key] = self.tables.nodes[pod.promised].index
                 if pod.shape.claims:

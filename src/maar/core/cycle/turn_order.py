@@ -30,12 +30,13 @@ together. Keys that are computed when a heap compares would change while they ar
 would be wrong without any sign of it. Decision records 10 and 24.
 """
 
-from bisect import bisect_right, insort
+from bisect import insort
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from heapq import heappop, heappush, heapreplace
 from itertools import accumulate
-from operator import attrgetter, neg
+from math import inf
+from operator import neg
 from typing import Literal
 
 from maar.core.cycle.group_state import GroupState
@@ -44,7 +45,7 @@ from maar.core.cycle.queue_ledger import Whole, largest_part, whole_of
 from maar.core.cycle.state import State
 from maar.core.model.names import natural
 from maar.core.model.queue import ROOT
-from maar.core.tables.rows import Column, GroupOrder, GroupRow
+from maar.core.tables.rows import Column, GroupOrder
 
 Key = tuple[object, ...]
 Job = tuple[Key, int, bool, float, GroupOrder, GroupState]  # see `job_entry`
@@ -115,6 +116,10 @@ class _JobHeap:
             first.pop()
         while heap and entries.get(heap[0][-1]) is not heap[0]:
             heappop(heap)
+
+    def entry(self, group: GroupState) -> Job:
+        """The entry of a job."""
+        return self._entries[group]
 
     def __iter__(self) -> Iterator[GroupState]:
         return iter(self._entries)
@@ -189,10 +194,10 @@ class _Namespace(_Branch):
             while self.hopeless and self.hopeless[-1] < first:
                 self.hopeless.pop()
                 self._oldest_hopeless.pop()
-            self.age = min([self._ages[-1], *self._oldest_hopeless[-1:]])
+            self.age = min([*self._ages[-1:], *self._oldest_hopeless[-1:]], default=self.age)
 
     def add(self, job: Job) -> None:
-        """Add a job that is not older than all that wait."""
+        """Add a job."""
         self.waiting += 1
         self._count_age(job[-1].row.created)
         self.put(job)
@@ -215,6 +220,7 @@ class _Namespace(_Branch):
         else:
             self._by_age[created] = 1
             insort(self._ages, created, key=neg)
+        self._settle_age()
 
     def drop(self, group: GroupState) -> None:
         """Remove a job that waits no longer."""
@@ -224,11 +230,16 @@ class _Namespace(_Branch):
 
     def _forget_age(self, created: float) -> None:
         self._by_age[created] -= 1
-        while self.waiting and not self._by_age[self._ages[-1]]:
-            self._ages.pop()
-            self.age = self._ages[-1]
+        self._settle_age()
         if self.hopeless:
             self._pass_hopeless()
+
+    def _settle_age(self) -> None:
+        """Be as old as the oldest job that waits."""
+        while self._ages and not self._by_age[self._ages[-1]]:
+            del self._by_age[self._ages.pop()]
+        if self._ages:
+            self.age = self._ages[-1]
 
 
 class TurnOrder:
@@ -277,11 +288,21 @@ class TurnOrder:
             branch = branch.above
         return entries[::-1], self.job(group)
 
-    def first_after(self, job: Job, group: GroupState, alike: Sequence[GroupRow]) -> int:
-        """The place of the first that comes after a job, among rows that are like a group."""
-        if self.job(group)[:-2] < job[:-2]:  # without age and name, in which alone they differ
-            return len(alike)
-        return bisect_right(alike, job[-2], key=attrgetter("order"))
+    def standing(self, group: GroupState) -> Standing:
+        """The entry of the namespace of a group that waits, as it was when last settled."""
+        namespace = self._namespaces[group.leaf, group.row.namespace]
+        if namespace.entry is None:
+            raise ValueError(f"no group of namespace {group.row.namespace} waits")
+        return namespace.entry
+
+    def job_before(self, group: GroupState) -> Job:
+        """The place that a group had among the jobs of its namespace when it was last settled."""
+        return self._namespaces[group.leaf, group.row.namespace].jobs.entry(group)
+
+    def oldest_after(self, group: GroupState, key: tuple[Key, int, bool, float]) -> float:
+        """When the oldest group came that waits in the namespace of a group and has a later key than that."""
+        jobs = self._namespaces[group.leaf, group.row.namespace].jobs
+        return min((one.row.created for one in jobs if jobs.entry(one)[:-2] > key), default=inf)
 
     def again(self, group: GroupState) -> None:
         """A group has had a turn and waits for another."""
@@ -295,10 +316,12 @@ class TurnOrder:
         namespace.drop(group)
         namespace.settle()
 
-    def add_behind(self, group: GroupState, behind: GroupState | None) -> None:
-        """A group had stood for others, and the first of them now has turns of its own, if there is any."""
-        if behind is not None:
-            self._namespaces[group.leaf, group.row.namespace].add(self.job(behind))
+    def add(self, group: GroupState | None) -> None:
+        """Give turns to the members of a class that come after one that had its turn, if there are any."""
+        if group is not None:
+            namespace = self._namespaces[group.leaf, group.row.namespace]
+            namespace.add(self.job(group))
+            namespace.settle()
 
     def replace(self, group: GroupState, behind: GroupState | None) -> None:
         """A group waits no longer, and one that it stood for has turns of its own, if there is any."""

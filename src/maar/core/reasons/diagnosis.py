@@ -265,7 +265,7 @@ class Diagnosis:
 
     def _known_never(self, group: GroupState, pods: list[PodRow], needs: Needs) -> Refusal | None:
         """The same; that there is no such reason is kept for groups that have a kind, with equal pods."""
-        kind, known = group.row.kind, self.starting_alone
+        kind, known = group.of_class, self.starting_alone
         key = (group.leaf, *(pod.shape for pod in pods))
         if known is None or kind is None or group.placed:
             return self._never(group, pods, needs)

@@ -3,7 +3,7 @@
 The problem. Thousands of groups wait, and every cycle says of each why, with numbers. Between two cycles a
 few pods end and a few start: the numbers of one or two queues change, and the room on a few nodes.
 
-How it works. All groups of a kind (`tables/alike.py`) have one outcome, which is kept on the kind together
+How it works. All groups of a class (`cycle/classes.py`) have one outcome. The memory of the engine keeps it
 with its evidence: all that the reason, its numbers and its sentence are computed from. In the next cycle the
 evidence is made again and compared. It has four parts:
 
@@ -27,6 +27,7 @@ from typing import Final
 
 import numpy as np
 
+from maar.core.cycle.classes import GroupClass
 from maar.core.cycle.group_state import GroupState
 from maar.core.cycle.placing.turn_pods import for_next_turn, together
 from maar.core.cycle.queue_ledger import QueueLedger
@@ -35,7 +36,7 @@ from maar.core.fairshare.water_fill import Ints
 from maar.core.model.plan import GroupOutcome
 from maar.core.reasons.counted_nodes import CountedNodes
 from maar.core.reasons.diagnosis import Diagnosis
-from maar.core.tables.rows import Column, Kind, PodRow
+from maar.core.tables.rows import Column, PodRow
 from maar.core.tables.shapes import Shape
 
 _MANY: Final = 50  # nodes that have changed; from here on all are counted again
@@ -62,6 +63,7 @@ class KnownOutcomes:
 
     def __init__(self, state: State, diagnosis: Diagnosis) -> None:
         self.state, self.diagnosis = state, diagnosis
+        self._answers = state.memory.answers("outcomes")
         self._is_used, self._is_prepared = not diagnosis.holds, False
 
     def _prepare(self, ledger: QueueLedger) -> None:
@@ -76,9 +78,9 @@ class KnownOutcomes:
                 [tuple(node.daemons) for node in nodes],
             ),
         )
-        known = tables.kept_between_cycles
+        known = self._answers.basis
         self._basis = known if isinstance(known, _Basis) and known.is_like(basis) else basis
-        tables.kept_between_cycles = self._basis
+        self._answers.begin(self._basis)
         guarantees = [row.queue.spec.guarantee for row in ledger.rows]
         self._is_reserved = any(one.resource or one.percentage for one in guarantees)
         if not self._is_reserved:
@@ -100,7 +102,7 @@ class KnownOutcomes:
 
     def find(self, group: GroupState) -> tuple[object, GroupOutcome | None]:
         """The evidence for a group, and the outcome that was kept with it; without a kind there is none."""
-        row, kind = group.row, group.row.kind
+        row, kind = group.row, group.of_class
         if not self._is_used or kind is None or group.refusal is not None:
             return None, None
         if group.pending is not row.pending or group.phase != "Inqueue":
@@ -115,13 +117,12 @@ class KnownOutcomes:
             [amount <= left[resource] for resource, amount in kind.needs or together(for_next_turn(group))],
             group.was_unschedulable,
         )
-        known = kind.outcome
-        return evidence, known[1] if known is not None and known[0] == evidence else None
+        known = self._answers.recall(kind, evidence)
+        return evidence, known if isinstance(known, GroupOutcome) else None
 
     def keep(self, group: GroupState, evidence: object, outcome: GroupOutcome) -> None:
         """Keep an outcome for the cycles to come."""
-        if group.row.kind is not None:
-            group.row.kind.outcome = (evidence, outcome)
+        self._answers.keep(group.of_class, evidence, outcome)
 
     def _leaf(self, leaf: int) -> object:
         """What the reasons of a leaf depend on."""
@@ -173,7 +174,7 @@ class KnownOutcomes:
         )
 
     @staticmethod
-    def _of_each_shape(group: GroupState, kind: Kind) -> Iterable[PodRow]:
+    def _of_each_shape(group: GroupState, kind: GroupClass) -> Iterable[PodRow]:
         """A pod of each shape that a group has."""
         pods = group.pending
         return pods[:1] if kind.shape is not None else {pod.shape: pod for pod in pods}.values()

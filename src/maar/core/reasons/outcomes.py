@@ -75,7 +75,7 @@ def _diagnosed(state: State, diagnosis: Diagnosis) -> dict[str, GroupOutcome]:
     known_outcomes = KnownOutcomes(state, diagnosis)
     for group in state.groups.touched():
         if isinstance(group, GroupRow):
-            outcomes[group.key] = _WELL[_phase_at_rest(group)]
+            outcomes[group.key] = _WELL[group.phase_if_well]
             continue
         evidence = outcome = None
         if group.pending:
@@ -85,7 +85,7 @@ def _diagnosed(state: State, diagnosis: Diagnosis) -> dict[str, GroupOutcome]:
             is_of_quota = outcome.refusal is not None and outcome.refusal.reason in _OF_MISSING_PODS
             if evidence is not None and not is_of_quota:
                 known_outcomes.keep(group, evidence, outcome)
-        if group.alike is None:
+        if group.is_single:
             outcomes[group.row.key] = outcome
         else:
             outcomes.update(dict.fromkeys(group.keys, outcome))
@@ -132,21 +132,8 @@ def _phase(state: State, group: GroupState) -> PodGroupPhase:
     row, gone, bound = group.row, state.gone, state.bound
     if row.phase == "Completed":
         return "Completed"
-    is_at_rest = not (row.key in state.tables.waiting or gone or group.was_unschedulable)
-    if is_at_rest and group.phase == row.phase and row.phase_at_rest is not None:
-        return row.phase_at_rest
+    is_well = not (row.key in state.tables.waiting or gone or group.was_unschedulable)
+    if is_well and group.phase == row.phase:
+        return row.phase_if_well
     there = [pod for key, pod in row.pods.items() if (pod.node_name and key not in gone) or key in bound]
-    phase = phase_with(row, group.phase, there, is_unschedulable=group.was_unschedulable)
-    if is_at_rest and group.phase == row.phase:
-        row.phase_at_rest = phase
-    return phase
-
-
-def _phase_at_rest(row: GroupRow) -> PodGroupPhase:
-    """The phase of a group that holds nodes, waits for nothing and stays as it is."""
-    if row.phase == "Completed":
-        return "Completed"
-    if row.phase_at_rest is None:
-        there = [pod for pod in row.pods.values() if pod.node_name]
-        row.phase_at_rest = phase_with(row, row.phase, there, is_unschedulable=False)
-    return row.phase_at_rest
+    return phase_with(row, group.phase, there, is_unschedulable=group.was_unschedulable)

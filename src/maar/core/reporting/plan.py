@@ -20,7 +20,7 @@ def plan_of(state: State, *, is_brief: bool = False) -> Plan:
         suspended_jobs(state) if state.evictions else (),
         state.tables.pods,
     )
-    gated = [row for row in state.tables.kinds.alone.values() if row.has_queue_gate]
+    gated = [row for row in state.groups.classes.others.values() if row.has_queue_gate]
     return Plan(
         queues=standings(state),
         binds=tuple([Bind(pod=key, node=nodes[node].name) for key, node in state.bound.items()]),

@@ -29,21 +29,21 @@ def standings(state: State) -> dict[str, QueueStanding]:
     """The standing of every queue, by name; one whose inputs are those of the last cycle is used again."""
     tables, rows = state.tables, _worth_showing(state)
     basis = (rows, state.ledger.total, dict(tables.namespace_weights), tables.past_use.factors)
-    if tables.shown_on != basis:
-        tables.shown_on, tables.shown = basis, {}
-    shown, tables.shown = tables.shown, {}
+    answers, found = state.memory.answers("standings"), dict[str, QueueStanding]()
+    answers.begin(basis)
     for index, (name, evidence) in enumerate(zip(state.ledger.tree.names, _evidence(state), strict=True)):
-        known = shown.get(name)
-        if known is None or known[0] != evidence:
-            known = evidence, _standing(state, index, rows, evidence)
-        tables.shown[name] = known
-    found = {name: standing for name, (_, standing) in tables.shown.items()}
+        standing = answers.recall(name, evidence)
+        if not isinstance(standing, QueueStanding):
+            standing = _standing(state, index, rows, evidence)
+            answers.keep(name, evidence, standing)
+        found[name] = standing
     return found | {name: _aside(why) for name, why in tables.set_aside.items()}
 
 
 class _Evidence(NamedTuple):
     """All inputs of the standing of a queue, other than those that all queues share."""
 
+    row: QueueRow
     queue: Queue
     changes: int
     state: QueueState
@@ -62,6 +62,7 @@ def _evidence(state: State) -> Iterator[_Evidence]:
     shares = ledger.shares
     return map(
         _Evidence,
+        ledger.rows,
         [row.queue for row in ledger.rows],
         [row.changes for row in ledger.rows],
         _states(state),

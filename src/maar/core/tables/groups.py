@@ -115,7 +115,8 @@ def sum_up(group: GroupRow, axis: ResourceAxis) -> None:
     shapes = {pod.shape for pod in live} if len(live) > 1 else [pod.shape for pod in live]
     group.tolerations = frozenset([shape.tolerations for shape in shapes])
     group.to_start = None if group.min_resources is None else _to_start(group, live, gated)
-    group.phase, group.phase_at_rest = phase_before(group), None
+    group.phase = phase_before(group)
+    group.phase_if_well = _phase_if_well(group)
     group.asked = group.admitted = ()
     if group.phase != "Completed":
         asked = _together(live, axis)
@@ -123,6 +124,14 @@ def sum_up(group: GroupRow, axis: ResourceAxis) -> None:
         group.asked = tuple(asked)
         if placed and any(pod.is_live for pod in placed):
             group.admitted = _admitted_with(group, axis)
+
+
+def _phase_if_well(group: GroupRow) -> PodGroupPhase:
+    """The phase of a group after a cycle that does nothing to it, if it is not unschedulable."""
+    if group.phase == "Completed":
+        return "Completed"
+    there = [pod for pod in group.pods.values() if pod.node_name]
+    return phase_with(group, group.phase, there, is_unschedulable=False)
 
 
 def is_not_started(group: GroupRow) -> bool:

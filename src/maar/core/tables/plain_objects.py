@@ -39,7 +39,7 @@ class PlainObjects:
 
     def of_kind(self, kind: type[Object]) -> dict[str, Object]:
         """The objects of a kind that is read as it is, by key."""
-        return self._objects.setdefault(kind.__name__, {})
+        return self._objects.get(kind.__name__, {})
 
     @property
     def disruption_budgets(self) -> dict[str, PodDisruptionBudget]:

@@ -6,13 +6,11 @@ Nodes, queues and groups carry one number per resource of the axis; pods ask thr
 from collections import Counter
 from dataclasses import dataclass, field, fields
 from itertools import takewhile
-from math import inf
 from operator import attrgetter
 from typing import Final, Literal, NamedTuple
 
 from maar.core.model.affinity import Toleration
 from maar.core.model.node import Taint
-from maar.core.model.plan import GroupOutcome
 from maar.core.model.pod_group import PodGroupPhase, PromisedRoom
 from maar.core.model.queue import Queue
 from maar.core.tables.axis import Needs
@@ -140,21 +138,6 @@ class Counted:
 
 
 @dataclass(slots=True, eq=False)
-class Kind:
-    """Groups that are alike, in the order in which they came; see `alike.py`."""
-
-    key: object  # equal for groups that are alike
-    shape: Shape | None  # of all their pods, where they are equal and there are some
-    turn: Counter[Shape] | None  # the pods of a turn; empty: too few to start; None: the turn chooses them
-    needs: Needs  # of those together
-    never_preempts: bool
-    rows: "list[GroupRow]" = field(default_factory=list)
-    keys: list[str] = field(default_factory=list)  # of the rows
-    differs_from: float = inf  # when some of them will have waited long enough to be of another kind
-    outcome: tuple[object, GroupOutcome] | None = None  # that of the last cycle, and the evidence for it
-
-
-@dataclass(slots=True, eq=False)
 class GroupRow:
     """A pod group and its pods."""
 
@@ -180,7 +163,7 @@ class GroupRow:
     # From here on it is worked out; what is above is read from the object.
     priority: int = 0
     phase: PodGroupPhase = "Pending"  # at the start of a cycle; it follows the pods, then the stored phase
-    phase_at_rest: PodGroupPhase | None = None  # after a cycle that does nothing to it, once it is known
+    phase_if_well: PodGroupPhase = "Pending"  # after a cycle that does nothing to it and finds it well
     pods: dict[str, PodRow] = field(default_factory=dict)
     leaf: "QueueRow | None" = None
     pending: list[PodRow] = field(default_factory=list)  # without a place, in the order in which they get one
@@ -194,7 +177,6 @@ class GroupRow:
     admitted: AmountColumn = ()  # of its leaf, while pods of it hold something
     tolerations: frozenset[tuple[Toleration, ...]] = frozenset()  # that live pods of it have
     counted_in: "QueueRow | None" = None  # where asked and admitted were added
-    kind: "Kind | None" = None  # of groups that are alike
     to_come: int = 0  # pods of suspended Jobs of batch/v1, which do not exist
     suspended_for: str | None = None  # what a Job of its pods is suspended for, where Maar has suspended it
 

@@ -15,15 +15,14 @@ from maar.core.model.metadata import Object
 from maar.core.model.names import natural
 from maar.core.model.node import Node
 from maar.core.model.past_use import Usage
-from maar.core.model.plan import QueueStanding
 from maar.core.model.pod import Pod
 from maar.core.model.pod_group import PodGroup
 from maar.core.model.priority_class import PriorityClass
 from maar.core.model.queue import DEFAULT, ROOT, Queue, QueueMetadata
 from maar.core.model.workload import BatchJob
-from maar.core.tables.alike import KindsOfGroups
 from maar.core.tables.axis import ResourceAxis
 from maar.core.tables.batch_jobs import BatchJobs
+from maar.core.tables.changed_groups import ChangedGroups
 from maar.core.tables.counting import add, count, is_waiting, prioritise, uncount
 from maar.core.tables.groups import attach, is_not_started, is_short, keep, sum_up, withdraw
 from maar.core.tables.node_columns import NodeColumns
@@ -56,16 +55,13 @@ class Tables(PlainObjects):
     tree: QueueTree = field(default_factory=lambda: QueueTree.of([]))
     not_enqueued: dict[str, GroupRow] = field(default_factory=dict)  # groups that wait for admission
     not_started: dict[str, GroupRow] = field(default_factory=dict)  # groups that were let in and hold nothing
-    kinds: KindsOfGroups = field(default_factory=KindsOfGroups)  # of those that wait and hold nothing
+    changed_groups: ChangedGroups = field(default_factory=ChangedGroups)
     orphans: dict[str, PodRow] = field(default_factory=dict)  # pods of ours whose group is missing
     with_affinity: dict[str, PodRow] = field(default_factory=dict)  # pods with affinity, spread or host ports
     set_aside: dict[str, str] = field(default_factory=dict)  # queues that take no part, and why
     rows: list[QueueRow] = field(default_factory=list)  # [Q] the queues of the tree in its order
     paths: list[tuple[int, ...]] = field(default_factory=list)  # [Q] from a queue up to below the root
-    shown: dict[str, tuple[object, QueueStanding]] = field(default_factory=dict)  # inputs and result
-    shown_on: object = None  # the inputs that all standings share
     past_use: PastUse = field(default_factory=PastUse)
-    kept_between_cycles: object = None  # by core/reasons/known_outcomes.py
 
     def __post_init__(self) -> None:
         self.shapes = Shapes(self.axis)
@@ -220,7 +216,6 @@ class Tables(PlainObjects):
 
     def _put_status(self, group: GroupRow) -> None:
         """Take a row for what is known of a group of which the status alone has changed: its pods stay."""
-        self.kinds.remove(self.groups[group.key])
         group.take_over(self.groups[group.key])
         self.groups[group.key] = self._stale_groups[group.key] = group
         if group.leaf is not None:
@@ -241,7 +236,7 @@ class Tables(PlainObjects):
                 self.orphans[pod.key] = pod
         self.batch_jobs.group_changed(key, None)
         withdraw(group, self.tolerated)
-        self.kinds.remove(group)
+        self.changed_groups.note(key, len(self.groups))
         for groups in (self.waiting, self.short, self.not_enqueued, self.not_started, self._stale_groups):
             groups.pop(key, None)
         if group.leaf is not None and group.leaf.groups.pop(key, None) is not None:
@@ -262,7 +257,7 @@ class Tables(PlainObjects):
         is_there = bool(group.pending) or any(map(is_waiting, group.pods.values()))
         keep(group, (self.waiting, is_there), (self.short, is_now_short))
         keep(group, (self.not_enqueued, group.phase == "Pending"), (self.not_started, is_not_started(group)))
-        self.kinds.put(group, is_waiting=is_there)
+        self.changed_groups.note(group.key, len(self.groups))
 
     # --- queues
 
@@ -317,11 +312,15 @@ class Tables(PlainObjects):
 
     def fixed_demand(self, total: Column) -> DemandColumns:
         """What the queues claim of a total, whatever their groups ask for."""
+        if self._claimed is not None and self._claimed.total.tolist() == total:
+            return self._claimed
         names = self.axis.names
-        if self._claimed is None or self._claimed.total.tolist() != total:
-            named = dict(zip(names, total, strict=True))
-            self._claimed = DemandColumns.of(self.tree, named, order=names)
-        return self._claimed
+        return DemandColumns.of(self.tree, dict(zip(names, total, strict=True)), order=names)
+
+    @property
+    def total(self) -> Column:
+        """The root's budget: what nodes have, less what pods outside queues use, plus ours elsewhere."""
+        return [max(0, have + more) for have, more in zip(self.capacity, self.budget, strict=True)]
 
     def settle(
         self, *, heeds_taints: bool = True, usage: Usage | None = None, now: float | None = None
@@ -340,6 +339,7 @@ class Tables(PlainObjects):
             self._refresh(group)
         self._stale_groups.clear()
         self._settle_nodes()
+        self._claimed = self.fixed_demand(self.total)
 
     def _settle_nodes(self) -> None:
         is_new, self._has_new_nodes = self._has_new_nodes, False
@@ -368,7 +368,7 @@ class Tables(PlainObjects):
         planted: NewTree = build_tree(self.queues, self.axis)
         self._grow()
         self.tree, self.rows, self.paths = planted.tree, planted.rows, planted.paths
-        self.set_aside, self._claimed, self.shown = planted.set_aside, None, {}
+        self.set_aside, self._claimed = planted.set_aside, None
         if planted.has_new_leaves:
             self._recount()
         self._has_new_queues = False

@@ -102,7 +102,7 @@ class Attempt:
     @classmethod
     def cannot_succeed(cls, search: VictimSearch, group: GroupState) -> bool:
         """Whether a group that has a kind cannot be made room for, as far as that is seen without trying."""
-        kind = group.row.kind
+        kind = group.of_class
         if kind is None or group.placed:
             return False
         is_known_to_fail = kind.never_preempts or (kind.turn is not None and not kind.turn)

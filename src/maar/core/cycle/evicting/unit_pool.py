@@ -44,7 +44,7 @@ class UnitPool:
         self._kinds: dict[str, _KindOfUnit] = {}  # of those groups
         self._gone: dict[str, tuple[Unit, Job] | None] = {}  # of groups that are gone: what they had before
         for row in state.ledger.rows[leaf].groups.values():
-            if row.kind is None and _has_nodes(row):
+            if len(row.pending) < len(row.pods) and _has_nodes(row):
                 known = state.groups.look_at(row)
                 if min_runtimes is not None:
                     known = state.group(row)

@@ -29,7 +29,7 @@ def hold_room(state: State) -> None:
     if settings is None or len(state.held_room.holds) >= settings.depth:
         return
     for group in state.waiting:
-        if group.alike is not None:
+        if not group.is_single:
             _note_when_due(state, group, settings)
     waiting = [
         group
@@ -192,11 +192,11 @@ class HeldRoomPlacement:
 
     def next_of_other_run_time(self, group: GroupState) -> GroupState | None:
         """Where room is held, let a group that failed stand for those that run as long; gives the next."""
-        if group.alike is None or not self.state.held_room.holds:
+        if group.is_single or not self.state.held_room.holds:
             return None
         runs = self._run_times(group.row)
         alike = takewhile(lambda row: self._run_times(row) == runs, group.rows)
-        return self.state.groups.split(group, group.place + sum(1 for _ in alike))
+        return self.state.groups.divide(group, group.cursor + sum(1 for _ in alike))
 
     def _run_times(self, row: GroupRow) -> list[float | None]:
         return [self.state.run_times.expected(pod) for pod in row.pending]

@@ -10,7 +10,7 @@ from maar.core.tables.rows import PodRow
 def for_allocate(group: GroupState) -> list[PodRow]:
     """The pods that allocate places: those that ask for something, and all of a gang that mixes both."""
     pods = group.pending
-    if len(pods) == 1 or (pods and group.row.kind is not None and group.row.kind.shape is not None):
+    if len(pods) == 1 or (pods and group.of_class is not None and group.of_class.shape is not None):
         return [] if pods[0].shape.asks_for_nothing else pods
     for pod in pods:
         if pod.shape.asks_for_nothing:
@@ -23,8 +23,8 @@ def for_allocate(group: GroupState) -> list[PodRow]:
 
 def for_backfill(group: GroupState) -> list[PodRow]:
     """The pods that backfill places: those that ask for nothing."""
-    kind = group.row.kind
-    if kind is not None and kind.shape is not None and not kind.shape.asks_for_nothing:
+    one = group.of_class
+    if one is not None and one.shape is not None and not one.shape.asks_for_nothing:
         return []  # all its pods are equal
     return [pod for pod in group.pending if pod.shape.asks_for_nothing]
 
