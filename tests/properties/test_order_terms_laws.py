@@ -13,14 +13,13 @@ from maar.core.answers.order_terms import (
     places_in_queues,
     terms_of_all,
 )
-from maar.core.cycle import allocate, enqueue
+from maar.core.cycle import allocate, classes, enqueue
 from maar.core.cycle.group_state import GroupState
 from maar.core.cycle.state import State
 from maar.core.cycle.turn_order import Phase, TurnOrder
 from maar.core.engine import Engine
 from maar.core.model.events import Upserted
 from maar.core.model.names import natural
-from maar.core.cycle import classes
 from properties.cluster_manifests import NOW
 from properties.cluster_recipe import Reach
 from properties.cluster_trials import Case, Growing, Trial

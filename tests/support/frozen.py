@@ -9,7 +9,6 @@ from typing import Any, Final, NoReturn
 import numpy as np
 import pytest
 
-from maar.core.tables.node_columns import NodeColumns
 from maar.core.tables.tables import Tables
 
 _CHANGES: Final = (
@@ -85,9 +84,7 @@ def _fields(one: object, seen: dict[int, object], classes: set[type]) -> Iterato
         seen[id(owner)] = owner
         if isinstance(owner, dict):
             stack += [*owner.keys(), *owner.values()]
-        elif isinstance(owner, list | tuple | set | frozenset) and not isinstance(owner, NodeColumns):
-            stack += owner
-        elif isinstance(owner, NodeColumns):
+        elif isinstance(owner, list | tuple | set | frozenset):
             stack += owner
         elif is_dataclass(owner) and type(owner).__module__.startswith("maar.core.tables"):
             classes.add(type(owner))

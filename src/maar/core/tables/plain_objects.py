@@ -20,7 +20,7 @@ class PlainObjects:
 
     def put(self, one: Object) -> None:
         """Store an object."""
-        self.of_kind(type(one))[one.key] = one
+        self._objects.setdefault(type(one).__name__, {})[one.key] = one
         if isinstance(one, ResourceQuota):
             self._quotas.setdefault(_namespace(one), {})[one.key] = one
             self._weigh(_namespace(one))
