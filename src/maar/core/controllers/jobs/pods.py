@@ -123,20 +123,20 @@ def job_pod(pod: Pod) -> JobPod | None:
     )
 
 
-def is_targeted(pod: JobPod, job: Job, target: RestartTarget) -> bool:
-    """Whether a restart is about a pod."""
-    if pod.task != target.task or target.index not in (None, pod.index):
+def covers(target: RestartTarget, job: Job, task: str, index: int) -> bool:
+    """Whether a restart is about the pod of a task that has this index."""
+    if target.task != task or target.index not in (None, index):
         return False
     if target.partition is None:
         return True
-    task = next((one for one in job.spec.tasks if one.name == pod.task), None)
-    return task is not None and task.partition(pod.index) == target.partition
+    found = next((one for one in job.spec.tasks if one.name == task), None)
+    return found is not None and found.partition(index) == target.partition
 
 
 def is_restarted(pod: JobPod, job: Job, status: JobStatus) -> bool:
     """Whether the restart under way is about a pod of before."""
     targets = status.restart.targets if status.restart is not None else ()
-    return pod.restarts < status.restarts and any(is_targeted(pod, job, one) for one in targets)
+    return pod.restarts < status.restarts and any(covers(one, job, pod.task, pod.index) for one in targets)
 
 
 def is_answered(pod: JobPod, job: Job) -> bool:
