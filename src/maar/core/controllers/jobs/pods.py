@@ -38,13 +38,13 @@ class JobPod(msgspec.Struct, frozen=True):
     job: str  # the key of the job
     owner_uid: str
     task: str
-    index: int
+    index: int  # in its task; -1: it has none that can be read
     version: int  # of the job that it was made for
     restarts: int  # of the job when it was made
     phase: PodPhase
     created: datetime | None
     deleted: datetime | None  # when its deletion was asked for
-    finished: datetime | None
+    finished: datetime | None  # when the last of its ended containers ended; others may still run
     is_marked: bool  # the controller deletes it, or has looked at its end
     is_disrupted: bool  # a scheduler, a node or an API evicted it
     is_ready: bool
