@@ -6,13 +6,13 @@ from typing import Final
 
 from maar.core.admission.case import Case
 from maar.core.admission.plain import brief, cut, text_at
-from maar.core.admission.policy_rules import ACTIONS
 from maar.core.admission.request import Problem
 from maar.core.admission.rulebook import Rule, Rulebook, about_others
+from maar.core.model.job import JOB_ACTIONS
 from maar.core.model.kinds import BadObjectError
 from maar.core.model.queue import ALWAYS_OPEN
 
-_ORDERS: Final = {"Queue": ("OpenQueue", "CloseQueue"), "Job": ACTIONS}
+_ORDERS: Final = {"Queue": ("OpenQueue", "CloseQueue"), "Job": JOB_ACTIONS}
 
 
 @dataclass(frozen=True)

@@ -8,16 +8,12 @@ from maar.core.admission.job_case import JobCase
 from maar.core.admission.plain import brief
 from maar.core.admission.request import Problem
 from maar.core.admission.rulebook import Rule
-from maar.core.model.job import LifecyclePolicy
+from maar.core.model.job import JOB_ACTIONS, LifecyclePolicy
 
 ANY_EVENT: Final = "*"
 EVENTS: Final = (
     ANY_EVENT, "PodPending", "PodFailed", "PodEvicted", "Unknown", "TaskCompleted",
     "TaskFailed", "JobUpdated",
-)  # fmt: skip
-ACTIONS: Final = (
-    "AbortJob", "RestartJob", "RestartTask", "RestartPod", "RestartPartition", "TerminateJob", "CompleteJob",
-    "ResumeJob",
 )  # fmt: skip
 DURATION: Final = re.compile(r"([0-9]{1,9}(\.[0-9]{1,9})?(ns|us|µs|ms|s|m|h)){1,7}")
 
@@ -67,9 +63,9 @@ def event_unique(job: JobCase) -> Iterator[Problem]:
 def action(job: JobCase) -> Iterator[Problem]:
     """A policy does something that can be done to a job."""
     for path, policy in _policies(job):
-        if policy.action not in ACTIONS:
+        if policy.action not in JOB_ACTIONS:
             wrong = brief(policy.action)
-            sentence = f"is {wrong}, an invalid policy action; use one of {', '.join(ACTIONS)}"
+            sentence = f"is {wrong}, an invalid policy action; use one of {', '.join(JOB_ACTIONS)}"
             yield Problem(f"{path}.action", wrong, sentence)
 
 

@@ -36,7 +36,7 @@ class OwnedJob(NamedTuple):
     phase: str
     created: datetime | None
     changed: datetime | None  # its phase
-    scheduled: datetime | None
+    scheduled: datetime | None  # the time of the schedule that it was created for; of a cron job only
     retries: int
     minima: Mapping[str, int]  # the pods of each task that must have come as far as somebody waits for
     tasks: Mapping[str, TaskState]

@@ -26,8 +26,8 @@ class QueueCounts:
     def __init__(self) -> None:
         self._parents: dict[str, str] = {}  # of every queue that exists, but the root
         self._children = Index()
-        self._own = defaultdict[str, Counter[str]](Counter)
-        self._sums = defaultdict[str, Counter[str]](Counter)
+        self._own = defaultdict[str, Counter[str]](Counter)  # also of queues that do not exist
+        self._sums = defaultdict[str, Counter[str]](Counter)  # `_own` of each queue and all below it
 
     def path(self, name: str) -> Path:
         """A queue and those above it; itself where they do not lead to the root; empty for a missing one."""

@@ -12,7 +12,7 @@ class SuspendableJob(NamedTuple):
 
     uid: str
     group: str  # the key of the group of its pods
-    generation: int
+    generation: int  # a promise of room for its pods is for one generation
     can_be_suspended: bool
     is_suspended: bool
     is_marked: bool  # as suspended by Maar

@@ -23,7 +23,7 @@ class WorkQueue:
     def __init__(self, cluster: ClusterView, controllers: Sequence[Controller]) -> None:
         self.cluster, self._controllers = cluster, controllers
         self._keys = [dict.fromkeys(controller.first_keys) for controller in controllers]
-        self._wake_at: dict[ControllerKey, datetime] = {}
+        self._wake_at: dict[ControllerKey, datetime] = {}  # as the last reconcile of each key asked
 
     def feed(self, events: Iterable[Event]) -> None:
         """Take events in, and add the keys that they concern."""

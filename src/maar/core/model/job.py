@@ -12,6 +12,11 @@ JobPhase = Literal[
     "Completing", "Completed", "Terminating", "Terminated", "Failed",
 ]  # fmt: skip
 
+JOB_ACTIONS: Final = (
+    "AbortJob", "RestartJob", "RestartTask", "RestartPod", "RestartPartition", "TerminateJob", "CompleteJob",
+    "ResumeJob",
+)  # fmt: skip
+
 
 class LifecyclePolicy(Record, frozen=True):
     """What to do when something happens to the job or a task."""
@@ -105,6 +110,7 @@ class JobSpec(Record, frozen=True):
         return sum(task.least for task in self.tasks) if self.min_available is None else self.min_available
 
 
+ACTIVE_JOBS: Final = ("", "Pending", "Running")  # their pods are created, once the group is admitted
 FINISHED_JOBS: Final = ("Aborted", "Completed", "Terminated", "Failed")
 
 

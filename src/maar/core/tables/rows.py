@@ -75,14 +75,14 @@ class PodRow:
     group_key: str  # empty: it names no group
     shape: Shape
     labels: Labels
-    stated_priority: int | None
+    stated_priority: int | None  # None: it has that of its class, or else of its group
     priority_class: str
     number: int  # in its group
     is_lead: bool  # the others of its group depend on it
     created: float
     task: str
     node_name: str
-    nominated: str
+    nominated: str  # the node that its status names; room there is promised to it
     is_live: bool  # neither succeeded nor failed
     is_running: bool
     has_succeeded: bool
@@ -91,8 +91,8 @@ class PodRow:
     queue_gate: QueueGate
     is_critical: bool  # system-critical, or in kube-system
     never_preempts: bool
-    preemptable: str | None
-    evicted_for: str
+    preemptable: str | None  # as an annotation or a label says; None: as for its group
+    evicted_for: str  # the key of the group that gets its room, while it terminates
     is_ours: bool  # for our scheduler to place, or without a scheduler name
     names_us: bool  # for our scheduler, by its name
     is_daemon: bool  # comes with its node: a DaemonSet made it, or the kubelet itself
@@ -107,7 +107,7 @@ class PodRow:
     priority: int = 0
     order: PodOrder = (0, 0, False, 0.0, "")
     group: "GroupRow | None" = None
-    counted: "Counted | None" = None
+    counted: "Counted | None" = None  # None: it has ended, or has no node that exists
     promised_with_job: str = ""  # the node that it is promised as one of the pods to come of its Job
 
     @property
@@ -131,9 +131,9 @@ class Counted:
     node: NodeRow
     is_now: bool  # on the node
     is_later: bool  # and staying, or promised
-    leaf: "QueueRow | None"
-    is_used: bool
-    is_status_used: bool
+    leaf: "QueueRow | None"  # None: its group is in no leaf, or the node is not ready
+    is_used: bool  # in `used` of the leaf and of its namespace there
+    is_status_used: bool  # in `status_used` of the leaf
     budget: int  # +1: its room was added to the budget, -1: taken from it
 
 
@@ -146,7 +146,7 @@ class GroupRow:
     queue_name: str
     min_member: int
     standing_minimum: int  # minMember, or what it was last ready with where that is less
-    min_task_member: dict[str, int]
+    min_task_member: dict[str, int]  # empty where minMember is less than the minima together
     min_resources: Needs | None
     priority_class: str
     stored_phase: PodGroupPhase
@@ -171,7 +171,7 @@ class GroupRow:
     has_queue_gate: bool = False  # a pod without a node has Volcano's scheduling gate, or had it
     placed: int = 0  # pods that count towards minMember
     tasks: dict[str, int] = field(default_factory=lambda: NO_TASKS)  # those of each task that has a minimum
-    used: AmountColumn = ()
+    used: AmountColumn = ()  # by its pods, as in `QueueRow.used`
     to_start: Needs | None = None  # what enqueue wants room for; None: it is admitted without
     asked: AmountColumn = ()  # of its leaf: the larger of that and live pods
     admitted: AmountColumn = ()  # of its leaf, while pods of it hold something
@@ -227,10 +227,10 @@ class QueueRow:
     is_leaf: bool = False
     # By action: its own minimum run time, or that of the nearest queue above that sets one.
     min_runtimes: dict[str, MinRuntime] = field(default_factory=lambda: NO_MIN_RUNTIMES)
-    used: Column = field(default_factory=list)
-    status_used: Column = field(default_factory=list)
-    asked: Column = field(default_factory=list)
-    admitted: Column = field(default_factory=list)
+    used: Column = field(default_factory=list)  # by pods that stay on nodes, and by promised ones
+    status_used: Column = field(default_factory=list)  # by pods on nodes, the terminating included
+    asked: Column = field(default_factory=list)  # `GroupRow.asked` of its groups together
+    admitted: Column = field(default_factory=list)  # `GroupRow.admitted` of its groups together
     groups: dict[str, GroupRow] = field(default_factory=dict)
     namespaces: dict[str, Column] = field(default_factory=dict)  # what each namespace uses here
     members: Counter[str] = field(default_factory=Counter)  # groups by namespace

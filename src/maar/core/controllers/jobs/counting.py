@@ -19,11 +19,11 @@ class Counts(NamedTuple):
 
     pending: int
     running: int
-    succeeded: int
+    succeeded: int  # those that were removed included
     failed: int
     unknown: int
     terminating: int
-    tasks: dict[str, dict[str, int]]
+    tasks: dict[str, dict[str, int]]  # by task and phase; without the terminating
 
     @property
     def alive(self) -> int:

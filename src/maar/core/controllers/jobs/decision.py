@@ -20,10 +20,11 @@ from maar.core.controllers.jobs.events import (
     policy_for,
     target_of,
 )
-from maar.core.controllers.jobs.phases import ACTIVE, RESUMABLE, after_order, after_pods
+from maar.core.controllers.jobs.phase_conditions import JobFacts
+from maar.core.controllers.jobs.phases import after_facts, after_order
 from maar.core.controllers.jobs.pods import JobPod
 from maar.core.model.index_ranges import format_indexes, parse_indexes
-from maar.core.model.job import Command, Job, JobStatus
+from maar.core.model.job import ACTIVE_JOBS, Command, Job, JobStatus
 from maar.core.model.pod_group import PodGroup
 from maar.core.model.writes import RecordEvent
 
@@ -56,21 +57,20 @@ def after_command(job: Job, command: Command, pods: Sequence[JobPod], now: datet
 
 
 def after_what_happened(job: Job, pods: Sequence[JobPod], group: PodGroup | None, now: datetime) -> Decision:
-    """One step: the policy that is due, or what follows from the pods."""
+    """One step: the policy that is due, or what follows without an order."""
     noted = _noted(job, pods, now)
     job = msgspec.structs.replace(job, status=noted)
     wake_at = None
-    if job.status.state.phase in (*ACTIVE, "Restarting"):
-        telling = group if job.status.state.phase in ACTIVE else None
+    if job.status.state.phase in (*ACTIVE_JOBS, "Restarting"):
+        telling = group if job.status.state.phase in ACTIVE_JOBS else None
         for answer in answers(job, job_events(job, pods, telling), now):
             if answer.at > now:
                 wake_at = answer.at
                 break
             if (decided := _answered(job, answer, now)) is not None:
                 return decided
-    counts = count(job, noted, pods)
-    status = after_pods(job, pods, counts, now, has_group=group is not None)
-    return Decision(status or noted, wake_at=wake_at)
+    facts = JobFacts(job, pods, count(job, noted, pods), has_group=group is not None)
+    return Decision(after_facts(facts, now) or noted, wake_at=wake_at)
 
 
 def _answered(job: Job, answer: Answer, now: datetime) -> Decision | None:
@@ -111,7 +111,7 @@ def what_happened(job: Job, event: JobEvent) -> str:
 def _noted(job: Job, pods: Sequence[JobPod], now: datetime) -> JobStatus:
     """The status with what pods cannot tell any more once they are gone."""
     status, phase = job.status, job.status.state.phase
-    if is_at_rest(status) and phase not in RESUMABLE:
+    if is_at_rest(status) and phase != "Aborted":  # which may be resumed
         return status
     is_unwanted = unwanted(job, status)
     done: dict[str, set[int]] = {}
@@ -125,7 +125,7 @@ def _noted(job: Job, pods: Sequence[JobPod], now: datetime) -> JobStatus:
     timers = [one for one in status.delayed_actions if (one.task, one.index) not in running]
     known = {(one.task, one.index) for one in timers}
     leaving = {(pod.task, pod.index) for pod in pods if _is_leaving(pod)} - known
-    for event in job_events(job, pods, None) if leaving and phase in (*ACTIVE, "Restarting") else ():
+    for event in job_events(job, pods, None) if leaving and phase in (*ACTIVE_JOBS, "Restarting") else ():
         is_end = event.name in ("PodEvicted", "PodFailed") and (event.task, event.index) in leaving
         if is_end and (timer := delayed(job, event, now)) is not None:
             timers.append(timer)

@@ -27,9 +27,9 @@ class JobEvent(msgspec.Struct, frozen=True):
     """Something that happened to the job, to a task, or to a pod."""
 
     name: str
-    since: datetime | None
-    task: str = ""
-    index: int | None = None
+    since: datetime | None  # None: no object says when
+    task: str = ""  # empty: it happened to the job
+    index: int | None = None  # of the pod that it happened to, or of the last one of the task
     exit_codes: tuple[int, ...] = ()
 
     @property
@@ -41,7 +41,7 @@ class JobEvent(msgspec.Struct, frozen=True):
 class Answer(NamedTuple):
     """An event with the policy that answers it, and when."""
 
-    at: datetime
+    at: datetime  # when the policy is due: after its timeout, where it has one
     event: JobEvent
     policy: LifecyclePolicy
 

@@ -12,7 +12,8 @@ from maar.core.controllers.jobs.decision import Decision, after_command, after_w
 from maar.core.controllers.jobs.dependencies import cannot_follow, job_before, waiting_tasks, waits_for_job
 from maar.core.controllers.jobs.group import group_document, group_key, group_patch, wanted_group
 from maar.core.controllers.jobs.owner import owner_reference
-from maar.core.controllers.jobs.phases import ACTIVE, entered
+from maar.core.controllers.jobs.phase_conditions import JobFacts
+from maar.core.controllers.jobs.phases import after_facts
 from maar.core.controllers.jobs.pod_documents import PodMaker, plugin_job, pod_name
 from maar.core.controllers.jobs.pods import FINALIZER, OUT_OF_SYNC, JobPod
 from maar.core.controllers.jobs.volumes import claim_document, mounted_claims
@@ -21,7 +22,7 @@ from maar.core.job_plugins.plugin import OwnedObject, SshKey, no_key
 from maar.core.job_plugins.registry import JobPluginError, JobPlugins
 from maar.core.model.differences import difference
 from maar.core.model.index_ranges import parse_indexes
-from maar.core.model.job import FINISHED_JOBS, Command, Job, JobStatus
+from maar.core.model.job import ACTIVE_JOBS, FINISHED_JOBS, Command, Job, JobStatus
 from maar.core.model.kinds import BadObjectError
 from maar.core.model.pod_group import PodGroup
 from maar.core.model.whole_numbers import whole_number
@@ -82,7 +83,7 @@ class Look:
             status = with_counts(decision.status, count(job, decision.status, own), job.spec.least)
             return [*writes, _set_status(job, status), *decision.recorded]
         self.wake_at = decision.wake_at
-        made = list(self._made(job, own, group)) if job.status.state.phase in ACTIVE else []
+        made = list(self._made(job, own, group)) if job.status.state.phase in ACTIVE_JOBS else []
         gone = list(self._gone(job, own, group))
         if job.status.state.phase == "" and (group is not None or self._refusals or self._problem):
             return [*writes, _set_status(job, self._first_status(job, own))]
@@ -99,7 +100,8 @@ class Look:
             return Decision(None)
         before = self._job_before(job, group)
         if before is not None and (why := cannot_follow(self._cluster.jobs.get(before))):
-            return Decision(entered(job, job.status, "Failed", self._now, ("DependencyFailed", why)))
+            facts = JobFacts(job, own, count(job, job.status, own), cannot_follow=why)
+            return Decision(after_facts(facts, self._now))
         return after_what_happened(job, own, group, self._now)
 
     def _commands(self, job: Job) -> list[Command]:
@@ -128,7 +130,7 @@ class Look:
     def _job_before(self, job: Job, group: PodGroup | None) -> str | None:
         """The key of the job that must complete before this one, unless this one has begun or is over."""
         has_run = any(one.status == "Running" for one in job.status.conditions)
-        is_waiting = group is None and not has_run and job.status.state.phase in ACTIVE
+        is_waiting = group is None and not has_run and job.status.state.phase in ACTIVE_JOBS
         return job_before(job) if is_waiting else None
 
     def _made(self, job: Job, own: list[JobPod], group: PodGroup | None) -> Iterator[ControllerWrite]:
@@ -277,8 +279,9 @@ class Look:
     def _first_status(self, job: Job, own: list[JobPod]) -> JobStatus:
         """The first status: its group is there by then, unless something keeps it from being made."""
         why = why_it_waits(job, own, None, self._refusals, self._problem)  # the group's comes with an event
-        status = with_counts(job.status, count(job, job.status, own), job.spec.least)
-        return self._with_objects(job, entered(job, status, "Pending", self._now, why))
+        facts = JobFacts(job, own, count(job, job.status, own), waiting=why)
+        status = after_facts(facts, self._now) or job.status
+        return self._with_objects(job, with_counts(status, facts.counts, job.spec.least))
 
     def _with_objects(self, job: Job, status: JobStatus) -> JobStatus:
         """Note that the objects of plugins are there, once they are."""
@@ -297,7 +300,7 @@ class Look:
         if is_at_rest(job.status):
             return
         status = with_counts(job.status, count(job, job.status, own), job.spec.least)
-        if job.status.state.phase in ACTIVE and job.status.state.phase:
+        if job.status.state.phase in ACTIVE_JOBS and job.status.state.phase:
             status = self._with_objects(job, status)
             reason, message = why_it_waits(job, own, group, self._refusals, self._problem)
             state = msgspec.structs.replace(status.state, reason=reason, message=message)

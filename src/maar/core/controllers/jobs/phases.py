@@ -1,23 +1,56 @@
-"""The state machine of a job: what an order makes of its phase, and what the pods make of it.
+"""The state machine of a job, as a table: for each phase, what each order does and what follows without one.
 
-Orders come from policies and Commands; `after_order` gives the status that carries one out, None where the
-phase has no use for it. `after_pods` gives the status that follows from the pods alone. Both change one step
-at a time, so that whoever watches a job sees every phase. Two rules differ from Volcano on purpose: an
-order that comes while the job is restarting is carried out, and neither an eviction nor a resume is a retry.
+    new  -->  Pending  <-->  Running  -->  Completed | Failed
+    Pending  -->  Failed
+
+    new | Pending | Running | Restarting  --Restart*-->      Restarting   -->  Pending | Failed
+                                          --AbortJob-->      Aborting     -->  Aborted
+                                          --TerminateJob-->  Terminating  -->  Terminated
+                                          --CompleteJob-->   Completing   -->  Completed
+    Aborting | Aborted                    --ResumeJob-->     Restarting
+
+An arrow with a name is an order, which comes from a policy or a Command. An arrow without one is a condition
+on the pods, or on the job that this one comes after (`phase_conditions.py`). A job that is `new` has no phase
+yet. Each call gives one transition: it is written before the next one is looked for, so that clients that
+watch a job see every phase.
+
+Which pods are deleted follows from the written status (`unwanted` in `counting.py`), so a transition says it
+by what it changes there: a pod of an older `version` is deleted unless it has ended, `restart` names the pods
+that are deleted although they have ended, and while a job ends or is over, all pods are deleted that have not
+ended. A restart that brings `retryCount` to `maxRetry` is the exception: it deletes pods as the end of a job
+does, and the job is Failed next.
+
+Two rules differ from Volcano on purpose: an order to a job that is Restarting is carried out, and neither an
+eviction nor a resume is a retry.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping
 from datetime import datetime, timedelta
-from typing import Final
+from typing import Final, Literal, NamedTuple
 
 import msgspec
 
-from maar.core.controllers.jobs.counting import RESUME, Counts, is_last_run, unwanted
-from maar.core.controllers.jobs.pods import JobPod
+from maar.core.controllers.jobs.counting import RESUME
+from maar.core.controllers.jobs.phase_conditions import (
+    JobFacts,
+    Why,
+    can_run_again,
+    cannot_follow,
+    has_failed,
+    has_gang,
+    has_min_success,
+    has_no_run_left,
+    has_succeeded,
+    is_created,
+    lacks_gang,
+    no_pod_is_alive,
+)
+from maar.core.controllers.jobs.pods import covers
 from maar.core.model.durations import duration_text
 from maar.core.model.index_ranges import format_indexes, parse_indexes
 from maar.core.model.job import (
     FINISHED_JOBS,
+    JOB_ACTIONS,
     DelayedAction,
     Job,
     JobCondition,
@@ -28,15 +61,58 @@ from maar.core.model.job import (
     RestartTarget,
 )
 
-ENDING: Final[dict[str, JobPhase]] = {
-    "AbortJob": "Aborting", "TerminateJob": "Terminating", "CompleteJob": "Completing",
-}  # fmt: skip
-_ENDED: Final[dict[str, JobPhase]] = {
-    "Aborting": "Aborted", "Terminating": "Terminated", "Completing": "Completed",
-}  # fmt: skip
-TARGETED: Final = ("RestartTask", "RestartPod", "RestartPartition")
-ACTIVE: Final = ("", "Pending", "Running")
-RESUMABLE: Final = ("Aborting", "Aborted")
+
+class Transition(NamedTuple):
+    """What an order does."""
+
+    phase: JobPhase  # the next one
+    deletes: Literal["all", "targets", "unfinished"]  # which pods
+    is_retry: bool = False  # raises retryCount, unless the order answers an eviction
+
+
+class PhaseRow(NamedTuple):
+    """What may follow a phase."""
+
+    orders: Mapping[str, Transition | None]  # by action; None: the job stays as it is
+    conditions: tuple[tuple[Callable[[JobFacts], Why | None], JobPhase], ...] = ()  # the first that holds
+
+
+_RESTARTS_OF_PODS: Final = ("RestartTask", "RestartPod", "RestartPartition")
+_STAYS: Final[dict[str, Transition | None]] = dict.fromkeys(JOB_ACTIONS)
+_RESTARTING: Final = _STAYS | {
+    "RestartJob": Transition("Restarting", "all"),
+    **dict.fromkeys(_RESTARTS_OF_PODS, Transition("Restarting", "targets")),
+    "AbortJob": Transition("Aborting", "unfinished"),
+    "TerminateJob": Transition("Terminating", "unfinished"),
+    "CompleteJob": Transition("Completing", "unfinished"),
+}
+_ACTIVE: Final = _RESTARTING | {
+    "RestartJob": Transition("Restarting", "all", is_retry=True),
+    **dict.fromkeys(_RESTARTS_OF_PODS, Transition("Restarting", "targets", is_retry=True)),
+}
+_SUSPENDED: Final = _STAYS | {RESUME: Transition("Restarting", "unfinished")}
+
+TRANSITIONS: Final[dict[JobPhase | Literal[""], PhaseRow]] = {
+    "": PhaseRow(_ACTIVE, ((is_created, "Pending"),)),
+    "Pending": PhaseRow(_ACTIVE, ((cannot_follow, "Failed"), (has_gang, "Running"))),
+    "Running": PhaseRow(
+        _ACTIVE,
+        (
+            (has_min_success, "Completed"),
+            (has_failed, "Failed"),
+            (has_succeeded, "Completed"),
+            (lacks_gang, "Pending"),
+        ),
+    ),
+    "Restarting": PhaseRow(_RESTARTING, ((has_no_run_left, "Failed"), (can_run_again, "Pending"))),
+    "Aborting": PhaseRow(_SUSPENDED, ((no_pod_is_alive, "Aborted"),)),
+    "Aborted": PhaseRow(_SUSPENDED),
+    "Terminating": PhaseRow(_STAYS, ((no_pod_is_alive, "Terminated"),)),
+    "Terminated": PhaseRow(_STAYS),
+    "Completing": PhaseRow(_STAYS, ((no_pod_is_alive, "Completed"),)),
+    "Completed": PhaseRow(_STAYS),
+    "Failed": PhaseRow(_STAYS),
+}
 
 
 def after_order(
@@ -44,60 +120,37 @@ def after_order(
     action: str,
     target: RestartTarget | None,
     now: datetime,
-    why: tuple[str, str],  # the reason and the sentence
+    why: Why,
     *,
     is_retry: bool = True,
 ) -> JobStatus | None:
     """The status that carries out an order; None where it changes nothing."""
-    status, phase = job.status, job.status.state.phase
-    can_restart = phase in (*ACTIVE, "Restarting")
-    if action in ENDING and can_restart:
-        # A job that is suspended while it restarts still loses the pods that are restarted.
-        restart = status.restart if action == "AbortJob" else None
-        ended = msgspec.structs.replace(
-            status, version=status.version + 1, restart=restart, delayed_actions=()
-        )
-        return entered(job, ended, ENDING[action], now, why)
-    if action == RESUME and phase in RESUMABLE:
-        whole = status.restart if status.restart == Restart(action="RestartJob") else None
-        return _restarting(job, whole or Restart(action=action), now, why, retries=0)
-    is_under_way = status.restart == Restart(action=action)
-    if action == "RestartJob" and can_restart and not is_under_way:
-        return _restarting(job, Restart(action=action), now, why, retries=int(is_retry and phase in ACTIVE))
-    if action in TARGETED and target is not None and can_restart:
-        before = status.restart.targets if status.restart is not None and phase == "Restarting" else ()
-        if status.restart is not None and not before and phase == "Restarting":
-            return None  # the whole job is being restarted already
-        restart = Restart(action=action, targets=(*before, target))
-        return _restarting(job, restart, now, why, retries=int(is_retry and phase in ACTIVE))
+    status = job.status
+    transition = TRANSITIONS[status.state.phase].orders.get(action)
+    if transition is None:
+        return None
+    if transition.phase == "Restarting":
+        restart = _next_restart(status, transition, action, target)
+        is_retry = is_retry and transition.is_retry
+        return None if restart is None else _restarting(job, restart, now, why, retries=int(is_retry))
+    # A job that is suspended while it restarts still loses the pods that are restarted.
+    restart = status.restart if transition.phase == "Aborting" else None
+    ended = msgspec.structs.replace(status, version=status.version + 1, restart=restart, delayed_actions=())
+    return _entered(job, ended, transition.phase, now, why)
+
+
+def after_facts(facts: JobFacts, now: datetime) -> JobStatus | None:
+    """The status that follows without an order; None where the phase stays."""
+    job, status = facts.job, facts.job.status
+    for condition, phase in TRANSITIONS[status.state.phase].conditions:
+        if (why := condition(facts)) is not None:
+            is_restarted = status.state.phase == "Restarting" and phase == "Pending"
+            status = msgspec.structs.replace(status, restart=None) if is_restarted else status
+            return _entered(job, status, phase, now, why)
     return None
 
 
-def after_pods(
-    job: Job, pods: Sequence[JobPod], counts: Counts, now: datetime, *, has_group: bool
-) -> JobStatus | None:
-    """The status that follows from the pods; None where the phase stays."""
-    status, spec, phase = job.status, job.spec, job.status.state.phase
-    ended = counts.succeeded + counts.failed
-    if phase == "Pending" and counts.running + ended >= spec.least:
-        return entered(job, status, "Running", now, ("", ""))
-    if phase == "Running":
-        return _end(job, counts, now) or _short_again(job, counts, now)
-    if phase == "Restarting":
-        if is_last_run(job, status):
-            return entered(job, status, "Failed", now, _retries_used_up(job))
-        is_killed = all(_is_killed(pod) for pod in filter(unwanted(job, status), pods))
-        has_old_group = has_group and status.restart is not None and not status.restart.targets
-        if is_killed and not has_old_group and spec.replicas - counts.terminating >= spec.least:
-            again = msgspec.structs.replace(status, restart=None)
-            return entered(job, again, "Pending", now, ("", ""))
-    if phase in _ENDED and not counts.alive:
-        state = status.state
-        return entered(job, status, _ENDED[phase], now, (state.reason, state.message))
-    return None
-
-
-def entered(job: Job, status: JobStatus, phase: JobPhase, now: datetime, why: tuple[str, str]) -> JobStatus:
+def _entered(job: Job, status: JobStatus, phase: JobPhase, now: datetime, why: Why) -> JobStatus:
     """A status in another phase, since now."""
     now = now.replace(microsecond=0)
     conditions = [one for one in status.conditions if one.status != phase]
@@ -113,9 +166,23 @@ def entered(job: Job, status: JobStatus, phase: JobPhase, now: datetime, why: tu
     )
 
 
-def _restarting(
-    job: Job, restart: Restart, now: datetime, why: tuple[str, str], *, retries: int
-) -> JobStatus:
+def _next_restart(
+    status: JobStatus, transition: Transition, action: str, target: RestartTarget | None
+) -> Restart | None:
+    """The restart that an order asks for; None where it names no pods, or they are all restarted already."""
+    under_way = status.restart
+    if transition.deletes == "targets":
+        before = under_way.targets if under_way is not None and status.state.phase == "Restarting" else ()
+        is_whole = under_way is not None and status.state.phase == "Restarting" and not before
+        return None if target is None or is_whole else Restart(action=action, targets=(*before, target))
+    if transition.deletes == "all":
+        return None if under_way == Restart(action=action) else Restart(action=action)
+    # A resume carries on with the restart of the whole job that the suspension interrupted.
+    whole = Restart(action="RestartJob")
+    return whole if under_way == whole else Restart(action=action)
+
+
+def _restarting(job: Job, restart: Restart, now: datetime, why: Why, *, retries: int) -> JobStatus:
     status = job.status
     count = status.retry_count + retries
     changed = msgspec.structs.replace(
@@ -132,7 +199,7 @@ def _restarting(
         )
     if status.state.phase == "Restarting" and restart.targets:
         return msgspec.structs.replace(changed, restarts=status.restarts)  # the targets are all of before
-    return entered(job, changed, "Restarting", now, why)
+    return _entered(job, changed, "Restarting", now, why)
 
 
 def _without(job: Job, completed: dict[str, str], targets: tuple[RestartTarget, ...]) -> dict[str, str]:
@@ -141,11 +208,8 @@ def _without(job: Job, completed: dict[str, str], targets: tuple[RestartTarget, 
         return {}
     kept: dict[str, str] = {}
     for task in job.spec.tasks:
-        left = [
-            index
-            for index in parse_indexes(completed.get(task.name, ""))
-            if not any(_covers(one, task.name, index, task.partition(index)) for one in targets)
-        ]
+        indexes = parse_indexes(completed.get(task.name, ""))
+        left = [i for i in indexes if not any(covers(one, job, task.name, i) for one in targets)]
         if left:
             kept[task.name] = format_indexes(left)
     return kept
@@ -155,66 +219,9 @@ def _other_timers(
     job: Job, timers: tuple[DelayedAction, ...], targets: tuple[RestartTarget, ...]
 ) -> tuple[DelayedAction, ...]:
     """The timers of pods that are not restarted."""
-    tasks = {task.name: task for task in job.spec.tasks}
+    tasks = {task.name for task in job.spec.tasks}
     return tuple(
         one
         for one in timers
-        if one.task in tasks
-        and not any(
-            _covers(target, one.task, one.index, tasks[one.task].partition(one.index)) for target in targets
-        )
+        if one.task in tasks and not any(covers(target, job, one.task, one.index) for target in targets)
     )
-
-
-def _is_killed(pod: JobPod) -> bool:
-    """Whether a pod is going, and has nothing to say to the run that comes."""
-    return pod.is_gone or (pod.is_terminating and pod.is_marked)
-
-
-def _covers(target: RestartTarget, task: str, index: int, partition: int | None) -> bool:
-    return target.task == task and target.index in (None, index) and target.partition in (None, partition)
-
-
-def _end(job: Job, counts: Counts, now: datetime) -> JobStatus | None:
-    """How a job ends that runs: by its successes, or when all pods have ended."""
-    spec, ended = job.spec, counts.succeeded + counts.failed
-    if not spec.replicas:
-        return None
-    if spec.min_success is not None and counts.succeeded >= spec.min_success:
-        why = ("MinSuccess", f"{counts.succeeded} pods succeeded, and minSuccess is {spec.min_success}")
-        return entered(job, job.status, "Completed", now, why)
-    if ended != spec.replicas or counts.terminating:
-        return None
-    total = f"{counts.succeeded} of {spec.replicas} pods succeeded and {counts.failed} failed"
-    if (short := _short_task(job, counts)) is not None:
-        return entered(job, job.status, "Failed", now, ("TaskFailed", f"{total}: {short}"))
-    if spec.min_success is not None:
-        why = ("MinSuccess", f"{total}, and minSuccess is {spec.min_success}")
-    elif counts.succeeded >= spec.least:
-        return entered(job, job.status, "Completed", now, ("Completed", total))
-    else:
-        why = ("PodFailed", f"{total}, and minAvailable is {spec.least}")
-    return entered(job, job.status, "Failed", now, why)
-
-
-def _short_task(job: Job, counts: Counts) -> str | None:
-    """A task with fewer successes than it needs, where the minima of the tasks bind."""
-    if job.spec.least < sum(task.least for task in job.spec.tasks):
-        return None
-    for task in job.spec.tasks:
-        done = counts.tasks.get(task.name, {}).get("Succeeded", 0)
-        if done < task.least:
-            return f"task {task.name} has {done} successes, and its minAvailable is {task.least}"
-    return None
-
-
-def _short_again(job: Job, counts: Counts, now: datetime) -> JobStatus | None:
-    if counts.pending > job.spec.replicas - job.spec.least:
-        return entered(job, job.status, "Pending", now, ("", ""))
-    return None
-
-
-def _retries_used_up(job: Job) -> tuple[str, str]:
-    state = job.status.state
-    limit = f"run {job.status.retry_count} was the last, for maxRetry is {job.spec.max_retry}"
-    return "RetryLimitReached", f"{state.message}; {limit}" if state.message else limit

@@ -38,13 +38,13 @@ class JobPod(msgspec.Struct, frozen=True):
     job: str  # the key of the job
     owner_uid: str
     task: str
-    index: int
+    index: int  # in its task; -1: it has none that can be read
     version: int  # of the job that it was made for
     restarts: int  # of the job when it was made
     phase: PodPhase
     created: datetime | None
     deleted: datetime | None  # when its deletion was asked for
-    finished: datetime | None
+    finished: datetime | None  # when the last of its ended containers ended; others may still run
     is_marked: bool  # the controller deletes it, or has looked at its end
     is_disrupted: bool  # a scheduler, a node or an API evicted it
     is_ready: bool
@@ -123,20 +123,20 @@ def job_pod(pod: Pod) -> JobPod | None:
     )
 
 
-def is_targeted(pod: JobPod, job: Job, target: RestartTarget) -> bool:
-    """Whether a restart is about a pod."""
-    if pod.task != target.task or target.index not in (None, pod.index):
+def covers(target: RestartTarget, job: Job, task: str, index: int) -> bool:
+    """Whether a restart is about the pod of a task that has this index."""
+    if target.task != task or target.index not in (None, index):
         return False
     if target.partition is None:
         return True
-    task = next((one for one in job.spec.tasks if one.name == pod.task), None)
-    return task is not None and task.partition(pod.index) == target.partition
+    found = next((one for one in job.spec.tasks if one.name == task), None)
+    return found is not None and found.partition(index) == target.partition
 
 
 def is_restarted(pod: JobPod, job: Job, status: JobStatus) -> bool:
     """Whether the restart under way is about a pod of before."""
     targets = status.restart.targets if status.restart is not None else ()
-    return pod.restarts < status.restarts and any(is_targeted(pod, job, one) for one in targets)
+    return pod.restarts < status.restarts and any(covers(one, job, pod.task, pod.index) for one in targets)
 
 
 def is_answered(pod: JobPod, job: Job) -> bool:
