@@ -21,7 +21,7 @@ import msgspec
 
 from house_figures import Figure, figures
 from tracked_files import tracked
-from way_of_one_pod import way_of_one_pod
+from walks import pod_in_core
 
 LIMITS: Final = Path("tools/house_limits.toml")
 COMMAND: Final = "python tools/house_limits.py"
@@ -115,7 +115,7 @@ def tightened(text: str, measured: Mapping[str, Figure]) -> str:
 
 def _pod() -> dict[str, Figure]:
     """How many files one pod passes in the core, and how often its way changes from one to another."""
-    files = [file for file, _, _ in way_of_one_pod()]
+    files = [file for file, _, _ in pod_in_core()]
     changes = [f"{one} to {other}" for one, other in pairwise(files) if one != other]
     return {"pod.files": Figure.counting(sorted(set(files))), "pod.changes": Figure.counting(changes)}
 
