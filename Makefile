@@ -75,6 +75,7 @@ house: $(STAMP)
 	@$(BIN)/python tools/house_rules.py
 	@$(BIN)/python tools/rule_map.py --check
 	@$(BIN)/python tools/dashboards/generate.py --check
+	@PYTHONPATH=src $(BIN)/python tools/house_limits.py
 
 bench: $(STAMP) ## run the benchmarks, each beside a reference measured in the same run
 	@for file in bench/*_bench.py; do echo "bench: $$file"; $(BIN)/python $$file || exit 1; done

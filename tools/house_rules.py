@@ -2,13 +2,13 @@
 
 import ast
 import re
-import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Final, TypeGuard
 
 from markdown_links import links, problem
+from tracked_files import tracked
 
 VAGUE: Final = frozenset({"util", "utils", "helper", "helpers", "manager", "common", "base", "info", "misc"})
 # fmt: off
@@ -80,7 +80,7 @@ def main() -> int:
             yaml_limits,
             times,
         )
-        for breach in rule(_tracked())
+        for breach in rule(tracked())
     ]
     for breach in breaches:
         print(breach)
@@ -278,13 +278,6 @@ def _lines(file: Path) -> list[str]:
     """The lines of a text; a picture has none."""
     content = file.read_bytes()
     return [] if b"\0" in content else content.decode(errors="replace").splitlines()
-
-
-def _tracked() -> list[Path]:
-    """Files that git knows, or would add."""
-    command = ["git", "ls-files", "--cached", "--others", "--exclude-standard"]
-    listed = subprocess.run(command, check=True, capture_output=True, text=True).stdout.splitlines()
-    return [Path(name) for name in listed if Path(name).is_file()]
 
 
 if __name__ == "__main__":

@@ -1,14 +1,14 @@
 """The house rules and the layers fail when they are broken: each rule is broken once, in a copy."""
 
 import os
-import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parents[2]
+from support.project_copy import append, copy_to
+
 BREACHES = [
     ("src/maar/kube/helpers.py", '"""A drawer."""\n', "the name helpers says nothing"),
     ("src/maar/kube/warden.py", '"""A guard."""\n', "the name warden is a metaphor"),
@@ -80,31 +80,12 @@ def breaches(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
     return result.stdout.splitlines()
 
 
-def copy_to(folder: Path) -> Path:
-    """Copy the project as it is."""
-    command = ["git", "ls-files", "--cached", "--others", "--exclude-standard"]
-    listed = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True).stdout
-    for name in listed.splitlines():
-        if (ROOT / name).exists():
-            (folder / name).parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy(ROOT / name, folder / name, follow_symlinks=False)
-    subprocess.run(["git", "init", "--quiet"], cwd=folder, check=True)
-    return folder
-
-
 def make(house: Path, target: str) -> subprocess.CompletedProcess[str]:
     """Run a verb of the Makefile with the environment that runs this test, without setting it up anew."""
     venv = Path(sys.prefix)
     command = ["make", target, f"VENV={venv}", f"--assume-old={venv}/.ready"]
     environment = {key: value for key, value in os.environ.items() if not key.startswith(("MAKE", "MFLAGS"))}
     return subprocess.run(command, cwd=house, env=environment, capture_output=True, text=True, check=False)
-
-
-def append(file: Path, text: str) -> None:
-    """Add to a file, making it and its folders if need be."""
-    file.parent.mkdir(parents=True, exist_ok=True)
-    with file.open("a", encoding="utf-8") as stream:
-        stream.write(text)
 
 
 def test_an_untouched_copy_keeps_the_contracts(house: Path) -> None:
