@@ -46,7 +46,7 @@ def little_changes(queues: int, sizes: Sequence[int]) -> None:
     classes = sum(1 for _ in engine.memory.classes) if engine.memory is not None else 0
     count = len(engine.tables.waiting)
     print(
-        f"{count:,} groups of {classes:,} classes wait in {queues} queues, {NODES:,} nodes, one pod has ended:"
+        f"{count:,} groups of {classes:,} classes wait in {queues} queues on {NODES:,} nodes, one ended:"
         f" {again * 1e3:.0f} ms, at least {min(found.took) * 1e3:.0f} (target {TARGET_MS} for 600 classes),"
         f" {again / count * 1e6:.1f} us a group, {found.started / ROUNDS:.1f} pods started;"
         f" the first decision of an engine takes {first / again:.1f}x as long"

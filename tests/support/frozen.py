@@ -1,7 +1,7 @@
 """Tables that nothing may write to: a decision on them shows that it only reads."""
 
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import fields, is_dataclass
 from typing import Any, Final, NoReturn
@@ -22,11 +22,24 @@ class WrittenToError(AssertionError):
 
 
 def _refuse(name: str) -> Callable[..., NoReturn]:
+    """What a frozen container does instead of a change."""
+
     def refused(one: object, *arguments: object, **_: object) -> NoReturn:
         named = [one for one in arguments if isinstance(one, str | int)]  # a row names all others
         raise WrittenToError(f"{name} of {type(one).__name__} with {named}")
 
     return refused
+
+
+def _set_of_others(known: Mapping[int, object]) -> Callable[[object, str, object], None]:
+    """What sets an attribute: of objects that are made meanwhile, and not of those that are known."""
+
+    def set_attribute(one: object, name: str, value: object) -> None:
+        if id(one) in known:
+            raise WrittenToError(f"{name} of {type(one).__name__} is set")
+        object.__setattr__(one, name, value)
+
+    return set_attribute
 
 
 def _frozen(kind: type) -> type:
@@ -53,7 +66,7 @@ def frozen(tables: Tables) -> Iterator[None]:
                 kept.append((owner, name, value))
                 object.__setattr__(owner, name, replacement)
         for kind in classes:
-            patched.setattr(kind, "__setattr__", _refuse("__setattr__"))
+            patched.setattr(kind, "__setattr__", _set_of_others(seen))
         try:
             yield
         finally:

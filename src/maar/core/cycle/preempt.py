@@ -1,6 +1,6 @@
 """Preempt: inside one queue, from jobs of lower priority or of namespaces and jobs that use more."""
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from typing import ClassVar, Literal
 
 from maar.core.cycle.evicting.attempt import Attempt
@@ -12,6 +12,10 @@ from maar.core.cycle.group_state import GroupState
 from maar.core.cycle.queue_ledger import largest_part
 from maar.core.cycle.state import State
 from maar.core.tables.axis import Needs
+
+
+def _failure_key(group: GroupState, waited: float, moment: float) -> Hashable:
+    return (group.leaf, group.row.namespace, group.row.priority, group.is_ready, waited, moment)
 
 
 def preempt(state: State) -> None:
@@ -34,23 +38,18 @@ class Preempt(Attempt):
 
     @classmethod
     def _is_refused(cls, search: VictimSearch, group: GroupState, needs: Needs) -> bool:
-        """Whether it would run on loan, or groups that may evict the same found no victims."""
-        if search.without_victims and cls._victims_key(group) in search.without_victims:
-            return not search.min_runtimes.holds(group.leaf, search.min_runtimes.waited(group))
+        """Whether it would run on loan, or no unit may be taken for it, now or later."""
+        waited = search.min_runtimes.waited(group)
+        key = _failure_key(group, waited, search.state.now)
+        if search.failures.includes_all(key) and not search.min_runtimes.holds(group.leaf, waited):
+            return True
         return would_run_on_loan(needs, search.state.ledger.deserved[group.leaf])
 
-    @staticmethod
-    def _victims_key(group: GroupState) -> object:
-        """What the victims of groups depend on that hold nothing: not on what their pods need."""
-        return (group.leaf, group.row.namespace, group.row.priority, group.is_ready)
-
-    def find(self) -> list[Unit] | None:
-        """A lawful set; where there is no unit to take, it is noted that there is none for similar groups."""
-        found = super().find()
-        is_held = self.search.min_runtimes.holds(self.leaf, self.waited)
-        if self.is_without_victims and self.group.is_idle and not is_held:
-            self.search.without_victims.add(self._victims_key(self.group))
-        return found
+    def failure_key(self) -> Hashable | None:
+        """What the victims of a group depend on that holds nothing: not on what its pods need."""
+        if not (self.group.is_idle and self.is_like_others()):
+            return None
+        return _failure_key(self.group, self.waited, self.moment)
 
     def equivalence_key(self) -> object:
         """Its own unit, which it leaves out, is no victim for equal groups either: they use as much as it."""

@@ -23,6 +23,7 @@ evidence is the whole ledger.
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from operator import gt
 from typing import Final
 
 import numpy as np
@@ -32,6 +33,7 @@ from maar.core.cycle.group_state import GroupState
 from maar.core.cycle.placing.turn_pods import for_next_turn, together
 from maar.core.cycle.queue_ledger import QueueLedger
 from maar.core.cycle.state import State
+from maar.core.fairshare.share_out import UNLIMITED
 from maar.core.fairshare.water_fill import Ints
 from maar.core.model.plan import GroupOutcome
 from maar.core.reasons.counted_nodes import CountedNodes
@@ -76,15 +78,15 @@ class KnownOutcomes:
                 list(ledger.total),
                 [node.is_tolerated for node in nodes],
                 [tuple(node.daemons) for node in nodes],
+                ledger.guarantee if ledger.reservable else (),
+                ledger.real if ledger.reservable else (),
             ),
         )
         known = self._answers.basis
         self._basis = known if isinstance(known, _Basis) and known.is_like(basis) else basis
         self._answers.begin(self._basis)
-        guarantees = [row.queue.spec.guarantee for row in ledger.rows]
-        self._is_reserved = any(one.resource or one.percentage for one in guarantees)
-        if not self._is_reserved:
-            self.diagnosis.starting_alone = self._basis.starting_alone
+        self.diagnosis.starting_alone = self._basis.starting_alone
+        self._free: dict[int, Column] = {}
         self._leaves: dict[int, object] = {}
         self._shapes: dict[Shape, CountedNodes] = {}
         self._siblings: dict[int, object] = {}
@@ -109,12 +111,14 @@ class KnownOutcomes:
             return None, None
         if not self._is_prepared:
             self._prepare(self.state.ledger)
-        left = self._left
+        left, needs = self._left, kind.needs or together(for_next_turn(group))
+        free = self._free.get(group.leaf) or self._free_of_reservations(group.leaf)
         evidence = (
             self._basis,
             self._leaves.get(group.leaf) or self._leaf(group.leaf),
             [self._shapes.get(pod.shape) or self._shape(pod) for pod in self._of_each_shape(group, kind)],
-            [amount <= left[resource] for resource, amount in kind.needs or together(for_next_turn(group))],
+            [amount <= left[resource] for resource, amount in needs],
+            [self._reserved(resource) for resource, amount in needs if amount > free[resource]],
             group.was_unschedulable,
         )
         known = self._answers.recall(kind, evidence)
@@ -127,50 +131,67 @@ class KnownOutcomes:
     def _leaf(self, leaf: int) -> object:
         """What the reasons of a leaf depend on."""
         ledger = self.state.ledger
-        if self._is_reserved:
-            found: object = self._whole_ledger
-        else:
-            found = (
-                [
-                    (
-                        ledger.used[queue],
-                        ledger.deserved[queue],
-                        ledger.real[queue],
-                        self._bindings[queue],
-                        self._requests[queue] if ledger.rows[queue].queue.spec.request is not None else (),
-                        self._siblings_below(ledger.parent[queue]),
-                    )
-                    for queue in ledger.paths[leaf]
-                ],
-                self._is_idle,
-            )
+        found: object = (
+            [
+                (
+                    ledger.used[queue],
+                    ledger.deserved[queue],
+                    ledger.real[queue],
+                    self._bindings[queue],
+                    self._requests[queue] if ledger.rows[queue].queue.spec.request is not None else (),
+                    self._siblings_below(ledger.parent[queue]),
+                )
+                for queue in ledger.paths[leaf]
+            ],
+            self._is_idle,
+        )
         known = self._basis.leaves.get(leaf)
         found = self._basis.leaves[leaf] = self._leaves[leaf] = known if known == found else found
         return found
 
     def _siblings_below(self, parent: int) -> object:
-        """Which children of a queue use something, and which request something."""
+        """Which children of a queue use or request something, and what is reserved for them."""
         found = self._siblings.get(parent)
         if found is None:
             ledger = self.state.ledger
             children = [queue for queue in range(1, len(ledger.rows)) if ledger.parent[queue] == parent]
             found = self._siblings[parent] = [
-                (list(map(bool, ledger.used[queue])), list(map(bool, self._requests[queue])))
+                (
+                    list(map(bool, ledger.used[queue])),
+                    list(map(bool, self._requests[queue])),
+                    list(map(gt, ledger.guarantee[queue], ledger.used[queue])) if ledger.reservable else (),
+                    ledger.reserved[queue] if ledger.reservable and parent else (),
+                )
                 for queue in children
             ]
         return found
 
-    @property
-    def _whole_ledger(self) -> object:
+    def _free_of_reservations(self, leaf: int) -> Column:
+        """How much more a leaf may use of each resource before it takes what is reserved for others.
+
+        Of what it uses more, a queue first uses what is reserved for it: it raises what is reserved for it by
+        the rest, which has to be free below its parent.
+        """
+        ledger = self.state.ledger
+        free = [most - used for most, used in zip(ledger.most[0], ledger.used[0], strict=True)]
+        for resource in ledger.reservable:
+            slack, least = ledger.reserved[leaf][resource] - ledger.taken(leaf, resource), UNLIMITED
+            for parent in (*ledger.paths[leaf][1:], 0):
+                below = ledger.reserved_below[parent][resource]
+                least = min(least, slack + max(0, ledger.most[parent][resource] - below))
+                slack += ledger.reserved[parent][resource] - below
+            free[resource] = least
+        self._free[leaf] = free
+        return free
+
+    def _reserved(self, resource: int) -> object:
+        """The numbers of the cluster as a whole that a limit of reservations names."""
         ledger = self.state.ledger
         return (
-            ledger.used,
-            ledger.deserved,
-            ledger.real,
-            ledger.guarantee,
-            ledger.reserved,
-            self._bindings,
-            self._requests,
+            resource,
+            ledger.used[0][resource],
+            ledger.reserved_below[0][resource],
+            ledger.most[0][resource],
         )
 
     @staticmethod

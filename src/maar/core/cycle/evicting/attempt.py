@@ -30,11 +30,12 @@ Invariants.
 Complexity. With V units taken, V + 1 placements of the pods to find them, and one to check; but where many
 units are taken, amounts decide first whether a placement can exist, so that few are tried (`promises.py`). To
 drop a unit costs its own steps and, where amounts do not decide, a placement (`trimming.py`). A placement
-costs its own steps only, not a copy of the cluster. What keeps V and the number of searches small:
-namespaces without a possible victim are skipped (`may_be_victim`); a unit like one that was refused is not
-tested again in the same pass (`refusal`); groups with the same `equivalence_key` fail together until one
-succeeds (`evict.py`); a search ends where all that it can still take would not free enough (`_may_fit`);
-single nodes are left out where even all units of the leaves would not (`_candidate_nodes`).
+costs its own steps only, not a copy of the cluster. What keeps V and the number of searches small: namespaces
+without a possible victim are skipped (`may_be_victim`); a unit like one that was refused is not tested again
+in the same pass (`refusal`); groups with the same `equivalence_key`, and those that ask for more than one
+that failed, fail without a search until one succeeds (`evict.py`, `failures.py`); a search ends where all
+that it can still take would not free enough (`_may_fit`); single nodes are left out where even all units of
+the leaves would not (`_candidate_nodes`).
 
 Why not otherwise? The smallest set of victims is a packing problem, with no fast exact solution.
 kube-scheduler removes all less important pods of one node and puts back as many as it can; that knows neither
@@ -43,7 +44,7 @@ laws that the result obeys are in docs/specification/eviction.md. Decision recor
 """
 
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import ClassVar, Final, Literal
@@ -75,7 +76,7 @@ class Attempt:
         self.group, self.leaf = group, group.leaf
         self.pods = for_eviction(group)
         self.saw_candidates = False  # whether any unit at all could have been taken
-        self.is_without_victims = False  # whether the first search found that there is no unit to take
+        self.is_exhausted = True  # whether all searches ended because there was no other unit to take
         self.blocked: Refusal | None = None  # what may not be evicted and blocks it
         self.moment = self.state.now  # later where it is asked when it would succeed
         self.waited = search.min_runtimes.waited(group)
@@ -116,6 +117,10 @@ class Attempt:
     def equivalence_key(self) -> object:
         """All that the result depends on: until an attempt succeeds, attempts with equal keys fail alike."""
         return (self.leaf, tuple([pod.shape for pod in self.pods]), self.waited)
+
+    def failure_key(self) -> Hashable | None:
+        """All that units are taken and refused by, for `failures.py`; None where more than that matters."""
+        return None
 
     def is_worthwhile(self) -> bool:
         """Whether there is anything to try."""
@@ -162,12 +167,18 @@ class Attempt:
         """A lawful set, anywhere or on one node alone; the state stays as it was."""
         if not self.is_worthwhile():
             return None
+        key = self.failure_key()
+        if key is not None and self.search.failures.include(key, self.pods):
+            return None
         _ = self.reserved_before  # computed before the search begins
+        self.is_exhausted, self.saw_candidates = True, False
         taken = self._collect(None)
         for node in self._candidate_nodes() if taken is None and self.saw_candidates else ():
             taken = self._collect(node)
             if taken is not None:
                 break
+        if taken is None and self.is_exhausted and key is not None:
+            self.search.failures.add(key, self.pods, had_units=self.saw_candidates)
         return taken or None
 
     def units(self, leaf: int) -> UnitPool:
@@ -191,7 +202,6 @@ class Attempt:
                 unit = next(self._candidates(node), None)
                 if unit is None:
                     found = False
-                    self.is_without_victims = node is None and not taken
                     break
                 self._take(unit)
                 taken.append(unit)
@@ -201,6 +211,7 @@ class Attempt:
                         found = False
                         break
         self._put_back(taken)
+        self.is_exhausted &= not found
         return taken if found else []
 
     def _may_fit(self) -> bool:

@@ -37,7 +37,7 @@ def evict(state: State, attempt: type[Attempt]) -> None:
             alike.setdefault(equivalence_key, []).append(group)
             continue
         failed.clear()
-        search.without_victims.clear()
+        search.failures.clear()
         failed_before += [one for groups in alike.values() for one in groups]
         alike.clear()
         group.pending = [pod for pod in group.pending if pod.key not in state.promised]

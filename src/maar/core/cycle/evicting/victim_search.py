@@ -6,6 +6,7 @@ from typing import Final, Literal
 
 import numpy as np
 
+from maar.core.cycle.evicting.failures import Failures
 from maar.core.cycle.evicting.loans import Loans
 from maar.core.cycle.evicting.min_runtimes import MinRuntimes
 from maar.core.cycle.evicting.protection import Budgets, Protection
@@ -28,7 +29,7 @@ class VictimSearch:
         self.protection = Protection(state.tables, state.configuration, action)
         self.leaf_usage = LeafUsage(state)
         self.min_runtimes = MinRuntimes(state, action)
-        self.without_victims: set[object] = set()  # what groups have in common for which there are none
+        self.failures = Failures()  # good until an attempt succeeds
         self._pools: dict[int, dict[str, UnitPool]] = {}  # by leaf; for what is in `pool`
         self._queue_orders: dict[int, tuple[int, int, float, str]] = {}
 
