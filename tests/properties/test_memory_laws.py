@@ -59,7 +59,8 @@ def test_m1_memory_changes_no_plan(seed: int, number: int, kind: type[Crowd]) ->
     crowd.cluster.engine = Twins(crowd.configuration)
     crowd.cluster.engine.feed(crowd.events())
     for _ in crowd.live(CYCLES):
-        pass
+        for later in (0.5, 3.0, 60.0, 0.5):  # nothing has changed but the time
+            crowd.cluster.engine.decide(crowd.time + later)
 
 
 @pytest.mark.parametrize("number", range(CROWDS))

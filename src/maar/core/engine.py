@@ -51,8 +51,18 @@ class Engine:
         return plan
 
     def _plan(self, now: float, *, is_brief: bool = False) -> Plan:
-        settle(self.tables, self.configuration, now)
-        return plan_of(decide(self.tables, self.configuration, now, self.memory), is_brief=is_brief)
+        tables, configuration, memory = self.tables, self.configuration, self.memory
+        settle(tables, configuration, now)
+        if memory is None or configuration.sla is not None or configuration.usage is not None:
+            return plan_of(decide(tables, configuration, now, memory), is_brief=is_brief)
+        evidence = (tables.changes, configuration, is_brief)
+        plan = memory.recall_plan(evidence, now)
+        if plan is None:
+            state = decide(tables, configuration, now, memory)
+            plan = plan_of(state, is_brief=is_brief)
+            if not state.counts_from_now:
+                memory.keep_plan(evidence, now, plan)
+        return plan
 
     def assume(self, write: Write) -> None:
         """Take a write for carried out until the cluster reports it."""

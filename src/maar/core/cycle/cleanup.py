@@ -66,6 +66,7 @@ def _note_circle(state: State) -> None:
 def _grace_ends(state: State, group: GroupState) -> float:
     """When a group has starved for longer than the grace period, if it starves until then."""
     since = group.row.unschedulable_since
+    state.counts_from_now |= since is None
     return (state.now if since is None else since) + state.configuration.grace_seconds
 
 
@@ -73,7 +74,7 @@ def _is_grace_over(state: State, group: GroupState) -> bool:
     """Whether a group has starved for longer than the grace period; if not, the plan says when it will."""
     since = group.row.unschedulable_since
     if since is None and (group.was_unschedulable or not group.pending):
-        since = state.now  # the plan gives it the condition
+        since, state.counts_from_now = state.now, True  # the plan gives it the condition
     if since is None:
         return False
     over = since + state.configuration.grace_seconds

@@ -3,13 +3,20 @@
 An engine has one memory for its tables, or none. Nothing in it changes a decision: an answer is used again
 only while the evidence that it was computed from is the same, and without a memory every answer is computed.
 A law compares plans with and without it. Decisions write nothing to the tables, so whatever outlives one is
-here: the classes of groups that wait, and answers by subject.
+here: the classes of groups that wait, answers by subject, and the last plan.
+
+The last plan is the answer to the largest question. Where it does nothing, and nothing has changed since, it
+holds until the time from which time alone may change the decision, which the plan says itself. With `sla` or
+`usage` more depends on the time, and every decision is worked out.
 """
 
 from collections.abc import Hashable
 from dataclasses import dataclass, field
+from math import inf
+from typing import NamedTuple
 
 from maar.core.cycle.classes import Classes
+from maar.core.model.plan import Plan
 
 
 @dataclass(eq=False)
@@ -41,12 +48,43 @@ class Answers:
         return len(self._now)
 
 
+class _LastPlan(NamedTuple):
+    """A plan that does nothing, what it was decided on, and when."""
+
+    evidence: object
+    begin: float
+    end: float
+    plan: Plan
+
+
 @dataclass(eq=False)
 class Memory:
     """What an engine remembers from one decision to the next."""
 
     classes: Classes = field(default_factory=Classes)
     _subjects: dict[str, Answers] = field(default_factory=dict)
+    _last: _LastPlan | None = None
+
+    def recall_plan(self, evidence: object, now: float) -> Plan | None:
+        """The last plan, if it was decided on the same and still holds."""
+        last = self._last
+        if last is None or last.evidence != evidence or not last.begin <= now < last.end:
+            return None
+        return last.plan
+
+    def keep_plan(self, evidence: object, now: float, plan: Plan) -> None:
+        """Keep a plan, if it does nothing."""
+        does_something = (
+            plan.binds
+            or plan.evictions
+            or plan.nominations
+            or plan.selections
+            or plan.resumptions
+            or plan.gate_removals
+            or plan.held_room
+        )
+        end = inf if plan.decide_again_at is None else plan.decide_again_at
+        self._last = None if does_something else _LastPlan(evidence, now, end, plan)
 
     def answers(self, subject: str) -> Answers:
         """The answers on a subject."""

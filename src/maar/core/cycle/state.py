@@ -107,6 +107,8 @@ class State:
         self.texts: dict[object, tuple[str, str]] = {}  # of `sentences.py`, that many messages have parts of
         # From which a decision may differ with nothing else changed.
         self.times_to_come = list(tables.batch_jobs.promised_until.values())
+        # Whether something that is not stored yet counts as of now, so that a later decision may differ.
+        self.counts_from_now = False
         self.let_in: list[GroupRow] = []  # by this cycle
         self.just_let_in: JustLetIn | None = None  # for turns of groups that are ready, where there is any
         # Half gangs that wait for each other: their keys and when cleanup acts, by the key of each.

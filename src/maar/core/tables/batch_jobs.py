@@ -35,6 +35,7 @@ from maar.core.tables.shapes import Shapes
 class PodTables(Protocol):
     """What changes with the pods to come of a Job."""
 
+    changes: int
     groups: dict[str, GroupRow]
     scheduler_name: str
     shapes: Shapes
@@ -84,6 +85,7 @@ class BatchJobs:
 
     def put(self, job: BatchJob) -> None:
         """Know a Job as it is now."""
+        self.tables.changes += 1
         uid, known = job.metadata.uid, self.by_uid.get(self._uids.get(job.key, ""))
         if known is not None and (
             known.job.metadata.uid != uid or known.job.spec.template != job.spec.template
@@ -104,6 +106,7 @@ class BatchJobs:
         uid = self._uids.pop(key, None)
         if uid is None:
             return
+        self.tables.changes += 1
         row = self.by_uid.pop(uid)
         self._stale.pop(uid, None)
         for pod in row.to_come.values():
@@ -132,6 +135,7 @@ class BatchJobs:
 
     def promise_room(self, key: str, room: PromisedRoom | None) -> None:
         """Promise room to the pods to come of a group."""
+        self.tables.changes += 1
         group = self.tables.groups.get(key)
         if group is not None:
             group.promised_room = room

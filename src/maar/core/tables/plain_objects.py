@@ -14,12 +14,14 @@ from maar.core.model.volume import PersistentVolume, PersistentVolumeClaim, Stor
 class PlainObjects:
     """Objects by kind and key."""
 
+    changes: int = 0  # counts all changes that a decision may see
     namespace_weights: dict[str, int] = field(default_factory=dict)
     _objects: dict[str, dict[str, Object]] = field(default_factory=dict)
     _quotas: dict[str, dict[str, ResourceQuota]] = field(default_factory=dict)  # by namespace
 
     def put(self, one: Object) -> None:
         """Store an object."""
+        self.changes += 1
         self._objects.setdefault(type(one).__name__, {})[one.key] = one
         if isinstance(one, ResourceQuota):
             self._quotas.setdefault(_namespace(one), {})[one.key] = one
@@ -27,6 +29,7 @@ class PlainObjects:
 
     def remove(self, kind: str, key: str) -> Object | None:
         """Remove an object and return it."""
+        self.changes += 1
         gone = self._objects.get(kind, {}).pop(key, None)
         if isinstance(gone, ResourceQuota):
             del self._quotas[_namespace(gone)][gone.key]

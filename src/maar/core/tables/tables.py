@@ -122,12 +122,14 @@ class Tables(PlainObjects):
 
     def put_pod(self, row: PodRow) -> None:
         """Take a row for what is known of its pod."""
+        self.changes += 1
         self._grow()
         self.remove_pod(row.key)
         self._add_pod(row)
 
     def promise(self, pod: PodRow, node: str) -> None:
         """Promise a pod of a Job that is resumed a node, or with "" none."""
+        self.changes += 1
         self._uncount(pod)
         pod.promised_with_job = node
         self._count(pod)
@@ -155,6 +157,7 @@ class Tables(PlainObjects):
         pod = self.pods.pop(key, None)
         if pod is None:
             return
+        self.changes += 1
         if pod.batch_job:
             self.batch_jobs.pod_changed(pod)
         self._uncount(pod)
@@ -200,6 +203,7 @@ class Tables(PlainObjects):
     # --- groups
 
     def _put_group(self, group: GroupRow) -> None:
+        self.changes += 1
         self._grow()
         self._remove_group(group.key)
         group.priority = self.priority_of(group.priority_class, 0)
@@ -216,6 +220,7 @@ class Tables(PlainObjects):
 
     def _put_status(self, group: GroupRow) -> None:
         """Take a row for what is known of a group of which the status alone has changed: its pods stay."""
+        self.changes += 1
         group.take_over(self.groups[group.key])
         self.groups[group.key] = self._stale_groups[group.key] = group
         if group.leaf is not None:
@@ -226,6 +231,7 @@ class Tables(PlainObjects):
         group = self.groups.pop(key, None)
         if group is None:
             return
+        self.changes += 1
         for pod in list(group.pods.values()):
             self._uncount(pod)
             self._leave(pod)
@@ -262,6 +268,7 @@ class Tables(PlainObjects):
     # --- queues
 
     def _put_queue(self, queue: Queue) -> None:
+        self.changes += 1
         row = self.queues.get(queue.key)
         self.past_use.learn(queue)
         if row is not None:
@@ -277,6 +284,7 @@ class Tables(PlainObjects):
         self._has_new_queues = True
 
     def _remove_queue(self, name: str) -> None:
+        self.changes += 1
         row = self.queues.pop(name, None)
         self.past_use.forget(name)
         for group in list(row.groups.values()) if row else ():
@@ -290,6 +298,7 @@ class Tables(PlainObjects):
         old = self.nodes.get(node.name)
         if old is not None and old.looks == node.looks:
             return  # a heartbeat
+        self.changes += 1
         pods = [pod for pod in (old or self).pods.values() if pod.node_name == node.name]
         promised = [pod for pod in self.pods.values() if pod.promised == node.name and not pod.node_name]
         for pod in (*pods, *promised):
@@ -303,6 +312,7 @@ class Tables(PlainObjects):
     def _remove_node(self, name: str) -> None:
         node = self.nodes.pop(name, None)
         if node is not None:
+            self.changes += 1
             promised = [pod for pod in self.pods.values() if pod.promised == name and not pod.node_name]
             for pod in (*node.pods.values(), *promised):
                 self._uncount(pod)

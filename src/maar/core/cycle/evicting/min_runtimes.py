@@ -25,7 +25,7 @@ class MinRuntimes:
     """The minimum run times that protect pods from one action."""
 
     def __init__(self, state: State, action: Literal["reclaim", "preempt"]) -> None:
-        self.now = state.now
+        self.state, self.now = state, state.now
         self._of_leaf: dict[int, MinRuntime] = {}
         for row in state.ledger.rows:
             found = row.min_runtimes.get(action)
@@ -65,6 +65,7 @@ class MinRuntimes:
             pod for pod in group.row.pods.values() if pod.node_name and pod.is_live and not pod.is_terminating
         ]
         now, ready = self.now, self._ready_since(group, holders)
+        self.state.counts_from_now |= any(pod.started is None for pod in holders) or ready == now
         ends = [max(now if pod.started is None else pod.started, ready) + length for pod in holders]
         return {pod.key: end for pod, end in zip(holders, ends, strict=True) if end > now}
 
