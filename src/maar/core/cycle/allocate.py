@@ -145,7 +145,7 @@ def _take_round(
     state, back, again = placing.state, list[GroupState](), list[GroupState]()
     while group := turns.next():
         # Who ends before a planned start goes to held room first, and leaves what is free to all.
-        if (before_starts is not None and before_starts.succeeds(group, wanted(group))) or placing.succeeds(
+        if (before_starts is not None and before_starts.try_place(group, wanted(group))) or placing.try_place(
             group, wanted(group)
         ):
             again += back

@@ -1,19 +1,24 @@
 """One turn of a group: the pods that make it ready, or one more, get their nodes together or not at all.
 
-Most turns place equal pods: of one shape, whose nodes nothing but room decides. They are charged to their
-queue at once, and each goes to the best node of the shape. Where pods differ, mount volumes that are yet to
-be chosen, or have constraints on other pods, each is charged and placed by itself, in every order that
-`NodeChooser.tries` gives. Both are trials of the state: a turn that places too few pods leaves no trace.
+A turn places its first pods in their order. Pods of one shape that follow each other are a run: what their
+queue may use is asked and charged once, and where nothing but their shape decides where they go, as many as
+have the same best node are put there at once. Other pods are asked about one by one.
+
+Where this fails, other pods of the group or another order may do. `MixedTurn` charges and places each pod by
+itself, in every order that `NodeChooser.tries` gives, and leaves out those that find no node. So it does from
+the beginning where tasks have minima, claims bind together, or pods are placed together that want to be near
+others. Both are trials of the state: a turn that places too few pods leaves no trace.
 
 In one phase of allocate room is only taken. A shape that found no node finds none until the phase ends, and
 is not asked about again.
 """
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from maar.core.cycle.group_state import GroupState
 from maar.core.cycle.limits import Limits
+from maar.core.cycle.placing.ranking import Ranking
 from maar.core.cycle.placing.room import NOWHERE
 from maar.core.cycle.state import State
 from maar.core.tables.axis import times
@@ -27,10 +32,9 @@ class GroupPlacement:
     def __init__(self, state: State, limits: Limits, *, is_gang: bool) -> None:
         self.state, self.limits, self.is_gang = state, limits, is_gang
         self.unplaceable: set[Shape] = set()  # shapes that found no node
-        self._is_plain = not state.places.any_has_affinity  # no pod is concerned by others
-        self._choosers: dict[Shape, Callable[[], int] | None] = {}  # of shapes that nothing but room decides
+        self._rankings: dict[Shape, Ranking] = {}  # of shapes that may find a node
 
-    def succeeds(self, group: GroupState, pods: Sequence[PodRow]) -> bool:
+    def try_place(self, group: GroupState, pods: Sequence[PodRow]) -> bool:
         """Place what makes the group ready, or one more pod; where that cannot be done, nothing stays."""
         if self.state.just_let_in is not None and group.is_ready:
             pods = [pod for pod in pods if self.limits.leave_room(group.leaf, pod.shape.needs)]
@@ -39,57 +43,87 @@ class GroupPlacement:
         missing, tasks = group.missing() if self.is_gang else (0, NO_TASKS)
         if not tasks and len(pods) >= missing:
             first = pods if len(pods) == 1 else pods[: missing or 1]
-            is_known = self._is_plain and len(first) == 1 and first[0].shape in self._choosers
-            if is_known or self._are_equal(first):
-                if self._places_equal(group, first):
+            if _need_no_other_order(first):
+                if self._try_in_order(group, first):
                     return True
-                if len(pods) == len(first):
+                if len(pods) == len(first) and _first_run(first) == len(first):
                     return False
-        return MixedTurn(self, group).succeeds(pods, missing, tasks)
+        return MixedTurn(self, group).try_place(pods, missing, tasks)
 
-    def _are_equal(self, pods: Sequence[PodRow]) -> bool:
-        """Whether pods can be placed as one: of one shape, and nothing but room decides where they go."""
-        places, shape = self.state.places, pods[0].shape
-        if shape.claims or (places.any_has_affinity and places.has_affinity(pods[0])):
-            return False
-        return len(pods) == 1 or len({pod.shape for pod in pods}) == 1
-
-    def _places_equal(self, group: GroupState, pods: Sequence[PodRow]) -> bool:
-        """Place equal pods: what their queue may use is asked and charged once."""
-        state, shape, needs = self.state, pods[0].shape, pods[0].shape.needs
-        if shape in self.unplaceable:
-            return False
-        try:
-            choose = self._choosers[shape]
-        except KeyError:
-            if state.places.never_fits(shape) or not state.places.capacity(shape):
-                self.unplaceable.add(shape)
-                return False
-            choose = self._chooser(shape)
-        if not self.limits.charge(group, needs if len(pods) == 1 else times(needs, len(pods))):
-            return False
-        start, places, is_plain = len(state.steps) - 1, state.places, self._is_plain  # before the charge
-        for pod in pods:
-            if choose is None or pod.nominated or pod.promised_with_job:
-                node = places.best(pod, "now")
-            else:
-                node = choose() if is_plain or not places.is_concerned(pod) else places.best(pod, "now")
-            if node == NOWHERE:
-                if pod is pods[0]:
-                    self.unplaceable.add(shape)
+    def _try_in_order(self, group: GroupState, pods: Sequence[PodRow]) -> bool:
+        """Place all pods, one after the other; where one cannot be placed, nothing stays."""
+        state, left = self.state, pods
+        start = len(state.steps)
+        while left:
+            count = _first_run(left)
+            if not self._try_run(group, left[:count], is_first=left is pods):
                 state.undo_to(start)
                 return False
-            state.place(group, pod, node)
+            left = left[count:]
         if not state.open_trials:
             state.steps.clear()  # no trial is left that could undo them
         return True
 
-    def _chooser(self, shape: Shape) -> Callable[[], int] | None:
-        """What gives a shape its best node; kept where that holds for every pod of the shape."""
-        choose = self.state.places.chooser(shape)
-        if choose is not None:
-            self._choosers[shape] = choose
-        return choose
+    def _try_run(self, group: GroupState, pods: Sequence[PodRow], *, is_first: bool) -> bool:
+        """Place pods of one shape: what their queue may use is asked and charged once.
+
+        Where one finds no node, some of them may have been placed.
+        """
+        shape, places = pods[0].shape, self.state.places
+        if shape in self.unplaceable:
+            return False
+        ranking = self._rankings.get(shape)
+        if ranking is None:
+            if places.never_fits(shape) or not places.capacity(shape):
+                if is_first:  # else pods that are placed before may have taken the room
+                    self.unplaceable.add(shape)
+                return False
+            ranking = self._rankings[shape] = places.ranking(shape)
+        if not self.limits.charge(group, times(shape.needs, len(pods))):
+            return False
+        if places.depend_on_shapes_only(pods):
+            placed = self._place_by_shape(group, pods, ranking)
+        else:
+            placed = self._place_one_by_one(group, pods)
+        if not placed and is_first and not places.has_affinity(pods[0]):
+            self.unplaceable.add(shape)
+        return placed == len(pods)
+
+    def _place_by_shape(self, group: GroupState, pods: Sequence[PodRow], ranking: Ranking) -> int:
+        """Place pods for which only their shape counts; gives how many found a node."""
+        left = pods
+        while left:
+            node, count = ranking.best_run(len(left))
+            if node == NOWHERE:
+                break
+            self.state.place_equal(group, left[:count], node)
+            left = left[count:]
+        return len(pods) - len(left)
+
+    def _place_one_by_one(self, group: GroupState, pods: Sequence[PodRow]) -> int:
+        """Place pods for which other pods, plugins or promises count; gives how many found a node."""
+        for placed, pod in enumerate(pods):
+            node = self.state.places.best(pod, "now")
+            if node == NOWHERE:
+                return placed
+            self.state.place(group, pod, node)
+        return len(pods)
+
+
+def _first_run(pods: Sequence[PodRow]) -> int:
+    """How many pods are of one shape, from the first on."""
+    shape = pods[0].shape
+    for at in range(1, len(pods)):
+        if pods[at].shape is not shape:
+            return at
+    return len(pods)
+
+
+def _need_no_other_order(pods: Sequence[PodRow]) -> bool:
+    """Whether pods that are placed together can be placed in their own order, if in any."""
+    if len(pods) == 1:
+        return not pods[0].shape.claims
+    return not any(pod.shape.claims or pod.shape.has_affinity for pod in pods)
 
 
 class MixedTurn:
@@ -101,7 +135,7 @@ class MixedTurn:
         self.chosen: dict[str, PodRow] = {}
         self.of_task = Counter[str]()  # how many are chosen
 
-    def succeeds(self, pods: Sequence[PodRow], missing: int, tasks: dict[str, int]) -> bool:
+    def try_place(self, pods: Sequence[PodRow], missing: int, tasks: dict[str, int]) -> bool:
         """Place enough of the pods, or none."""
         for order in self.state.places.tries(pods, max(missing, 1), "now"):
             self.failed.clear()

@@ -1,6 +1,6 @@
 """Which node a pod goes to: its nominated one, or the best by its shape, by other pods and by plugins."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Final
@@ -49,7 +49,7 @@ class NodeChooser:
         self._is_empty = is_empty
         self.any_has_affinity = bool(tables.with_affinity)
         self.counts_moves = self.any_has_affinity or bool(configuration.node_hooks)
-        self._moves: list[tuple[PodRow, int, int]] | None = []  # until neighbours are counted
+        self._moves: list[tuple[Sequence[PodRow], int, int]] | None = []  # until neighbours are counted
         self._domain_retry: DomainRetry | None = None  # of the turn that is being tried
         self._found_no_node = False  # whether a pod of that turn has found no node
         self.stack = NodeStack(tables, room, configuration, self.claims, is_empty=is_empty)
@@ -122,11 +122,9 @@ class NodeChooser:
         finally:
             self._domain_retry = None
 
-    def chooser(self, shape: Shape) -> Callable[[], int] | None:
-        """The function that gives a shape its best node now, other pods aside; None where plugins count."""
-        if self.stack.plugins and self.stack.plugins_of(shape):
-            return None
-        return (self._rankings["now"].get(shape) or self._rank(shape, "now")).best
+    def ranking(self, shape: Shape) -> Ranking:
+        """The nodes for a shape now, with nothing but the shape considered."""
+        return self._rankings["now"].get(shape) or self._rank(shape, "now")
 
     @property
     def usable(self) -> Flags:
@@ -166,11 +164,17 @@ class NodeChooser:
 
     def depend_on_shapes_only(self, pods: Sequence[PodRow]) -> bool:
         """Whether nothing but their shapes decides where pods go."""
-        has_plugins = bool(self.stack.plugins)
+        has_plugins, before = bool(self.stack.plugins), None
         for pod in pods:
-            if pod.promised or (has_plugins and self.stack.plugins_of(pod.shape)):
+            if pod.nominated or pod.promised_with_job or (has_plugins and self.stack.plugins_of(pod.shape)):
                 return False
-        return not (self.any_has_affinity and any(map(self.has_affinity, pods)))
+            if self.any_has_affinity and not (
+                before is not None and pod.labels == before.labels and pod.shape is before.shape
+            ):
+                if self._neighbours_for(pod) is not None:
+                    return False
+                before = pod  # those of its group are mostly equal to it
+        return True
 
     def pods_per_node(self, shape: Shape, idle: Ints, enough: int) -> Ints:
         """How many pods of a shape each node has room for, at most `enough`. [R, N] -> [N]"""
@@ -248,18 +252,18 @@ class NodeChooser:
                 return False
         return True
 
-    def moved(self, pod: PodRow, node: int, sign: int) -> None:
-        """Count a pod on a node (+1), or no longer (-1)."""
-        if self.stack.plugins:
+    def moved(self, pods: Sequence[PodRow], node: int, sign: int) -> None:
+        """Count pods on a node (+1), or no longer (-1)."""
+        for pod in pods if self.stack.plugins else ():
             self.stack.note_move(pod, node, is_there=sign > 0)
         if self.any_has_affinity and self._moves is not None:
-            self._moves.append((pod, node, sign))
+            self._moves.append((pods, node, sign))
         elif self.any_has_affinity:
-            _count_move(self._neighbours, pod, self.room.nodes[node], sign)
+            _count_move(self._neighbours, pods, self.room.nodes[node], sign)
 
     def left(self, pod: PodRow, node: int, sign: int) -> None:
         """Count a pod as evicted (+1), or no longer (-1); it keeps its host ports until it has ended."""
-        self.moved(pod, node, -sign)
+        self.moved((pod,), node, -sign)
         if pod.shape.ports:
             self._leaving_ports.count(pod.shape.ports, node, sign)
 
@@ -301,8 +305,8 @@ class NodeChooser:
                 neighbours.add(one, one.counted.node)
             elif one.counted is not None:
                 self._leaving_ports.count(one.shape.ports, one.counted.node.index, 1)
-        for pod, node, sign in self._moves or ():
-            _count_move(neighbours, pod, self.room.nodes[node], sign)
+        for pods, node, sign in self._moves or ():
+            _count_move(neighbours, pods, self.room.nodes[node], sign)
         self._moves = None
         return neighbours
 
@@ -311,11 +315,9 @@ class NodeChooser:
         return {name: one.metadata.labels for name, one in self.tables.namespaces.items()}
 
 
-def _count_move(neighbours: Neighbours, pod: PodRow, node: NodeRow, sign: int) -> None:
-    if sign > 0:
-        neighbours.add(pod, node)
-    else:
-        neighbours.remove(pod, node)
+def _count_move(neighbours: Neighbours, pods: Iterable[PodRow], node: NodeRow, sign: int) -> None:
+    for pod in pods:
+        (neighbours.add if sign > 0 else neighbours.remove)(pod, node)
 
 
 def _highest(scores: Floats) -> int:

@@ -16,6 +16,10 @@ node is in one of two places:
 them from the latest back to the last change that this ranking has seen, scores each again, and compares the
 first entries of both places.
 
+Pods that are placed together mostly go to the same node one after the other. `best_run` tells how many do,
+before any of them is placed: the best node stays the best while its score with one more of them is above the
+first entry of all other nodes.
+
 Invariants.
 - `best` gives the node that scoring all nodes would give; of equal scores the one with the smallest index.
 - `_first_unchanged` is never a node that has changed, so its score is the present one.
@@ -45,8 +49,10 @@ import numpy as np
 from maar.core.cycle.placing.room import NOWHERE, Room, When
 from maar.core.fairshare.water_fill import Flags, Floats, Ints
 from maar.core.policy.scoring import UsageScore
+from maar.core.tables.counting import add_needs
 from maar.core.tables.shapes import Shape
 
+Scorer = Callable[..., float]  # of a node, and of so many pods of the shape more on it
 Entry = tuple[float, int]  # the score, and minus the node: the largest is the best
 
 _OUT: Final = -inf
@@ -85,6 +91,16 @@ class Ranking:
             self._catch_up()
         first, unchanged = self._sorted[-1], self._first_unchanged
         return -first[1] if first > unchanged else -unchanged[1]
+
+    def best_run(self, most: int) -> tuple[int, int]:
+        """The best node that has room, or NOWHERE, and for how many equal pods in a row it is the best."""
+        node, changed = self.best(), self._sorted
+        if most == 1 or -changed[-1][1] != node or node == NOWHERE:
+            return node, 1
+        rival, count = max(changed[-2], self._first_unchanged), 1
+        while count < most and (self._score(node, count), -node) > rival:
+            count += 1
+        return node, count
 
     def has_room(self, node: int) -> bool:
         """Whether the pod may go to a node and fits there."""
@@ -135,19 +151,27 @@ class Ranking:
         while -self._first_unchanged[1] in changed:
             self._first_unchanged = next(self._unchanged, _NO_NODE)
 
-    def _scorer(self) -> Callable[[int], float]:
+    def _scorer(self) -> "Scorer":
         """Make the function that scores one node as it is, in the same steps as `scores` does for many."""
         room, needs, allowed, bonus = self.room, self._needs, self._mask.tobytes(), self._preference.data
         allocatable, laters = room.allocatable, room.later
         helds = room.now if self.when == "now" else laters
         usage_of = self.usage.scorer(self._request)
 
-        def score(node: int) -> float:
+        def score(node: int, more: int = 0) -> float:
             if not allowed[node]:
                 return _OUT
             has, later, held = allocatable[node], laters[node], helds[node]
             if held is not later:
                 held = list(map(max, held, later))
+            if more:  # pods of the shape that are yet to be counted there
+                taken, held = held, list(held)
+                add_needs(held, needs, more)
+                if taken is later:
+                    later = held
+                else:
+                    later = list(later)
+                    add_needs(later, needs, more)
             for resource, amount in needs:
                 if held[resource] + amount > has[resource]:
                     return _OUT
