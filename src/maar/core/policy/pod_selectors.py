@@ -34,7 +34,10 @@ class PodSelector:
         """Whether a pod belongs to it."""
         if self.namespaces is not None and namespace not in self.namespaces:
             return False
-        return all(meets(one, labels.get(one.key), LABEL_OPERATORS) for one in self.requirements)
+        for one in self.requirements:  # noqa: SIM110 (it is asked for every pod that is placed)
+            if not meets(one, labels.get(one.key), LABEL_OPERATORS):
+                return False
+        return True
 
     def both(self, other: "PodSelector") -> "PodSelector":
         """The pods that belong to this and to the other."""

@@ -72,16 +72,19 @@ class NodeChooser:
         scores = self.claims.among(pod.shape, ranking.every_score())
         domain_start = neighbours.domain_start(pod) if neighbours is not None and self._domain_retry else None
         if neighbours is not None:
-            mask = neighbours.mask(pod) & (scores > -np.inf)
+            mask, has_preferences = neighbours.mask(pod), neighbours.prefers(pod)
+            if has_preferences or domain_start is not None:  # which depend on the nodes that are left
+                mask &= scores > -np.inf
             if self._domain_retry is not None and domain_start is not None:
                 mask = self._domain_retry.narrow(mask, domain_start)
             if when == "now":
                 self._leaving_ports.narrow(mask, pod.shape.ports)
-            weights = self.configuration.node_order
-            bonus = neighbours.score(
-                pod, mask, affinity_weight=weights.pod_affinity, spread_weight=weights.pod_topology_spread
-            )
-            scores = np.where(mask, scores + bonus, -np.inf)
+            if has_preferences:
+                weights = self.configuration.node_order
+                scores = scores + neighbours.score(
+                    pod, mask, affinity_weight=weights.pod_affinity, spread_weight=weights.pod_topology_spread
+                )
+            scores = np.where(mask, scores, -np.inf)
         scores = self.stack.apply_plugins(pod, scores)
         best = first if first != NOWHERE and scores[first] > -np.inf else _highest(scores)
         if self._domain_retry is not None and domain_start is not None and best != NOWHERE:
