@@ -61,7 +61,7 @@ class DomainMask:
 
     def become(self, are_in: Flags) -> None:
         """Let these domains be in it, and no others. [D + 1]"""
-        changed = np.flatnonzero(self._are_in != are_in).tolist()
+        changed = (self._are_in != are_in).nonzero()[0].tolist()
         if len(changed) >= _MANY:
             self._are_in, self.nodes = are_in, are_in[self._domains.codes]
             return

@@ -22,6 +22,14 @@ class PodSelector:
     namespaces: Namespaces
     requirements: tuple[Requirement, ...] = ()
 
+    def __hash__(self) -> int:
+        return self._hash
+
+    @cached_property
+    def _hash(self) -> int:
+        """Its hash, which tallies are looked up by for every pod that is placed."""
+        return hash((self.namespaces, self.requirements))
+
     @cached_property
     def key(self) -> tuple[str, tuple[str, ...]] | None:
         """A label that all its pods have, and the values they may have there, as few as there are."""

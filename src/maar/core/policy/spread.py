@@ -158,7 +158,7 @@ class Spread:
 def _most(rule: SpreadRule, tally: Tally, pod: PodRow) -> int:
     """How many a domain may have before the pod comes, if the pod is to lie evenly enough there."""
     counts: Ints = tally.counts[rule.domains]
-    fewest = int(counts.min()) if len(counts) >= max(rule.min_domains, 1) else 0
+    fewest = int(np.minimum.reduce(counts)) if len(counts) >= max(rule.min_domains, 1) else 0
     counts_itself = rule.pod_selector.includes(pod.namespace, dict(pod.labels))
     return rule.max_skew + fewest - counts_itself
 
