@@ -1,6 +1,6 @@
 """Which node a pod goes to: its nominated one, or the best by its shape, by other pods and by plugins."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Final
@@ -21,9 +21,11 @@ from maar.core.policy.filters import suits_new_node
 from maar.core.policy.host_ports import HostPorts
 from maar.core.policy.neighbours import Neighbours
 from maar.core.policy.pod_selectors import PodSelector
-from maar.core.tables.rows import NodeRow, PodRow
+from maar.core.tables.rows import PodRow
 from maar.core.tables.shapes import Shape
 from maar.core.tables.tables import Tables
+
+Move = tuple[Sequence[PodRow], int, int]  # of pods to a node (+1), or off it (-1)
 
 MANY_PODS: Final = 1_000_000  # of one shape on one node
 _MANY_NODES: Final = 50  # that have room; so many are not counted again one by one
@@ -49,7 +51,7 @@ class NodeChooser:
         self._is_empty = is_empty
         self.any_has_affinity = bool(tables.with_affinity)
         self.counts_moves = self.any_has_affinity or bool(configuration.node_hooks)
-        self._moves: list[tuple[Sequence[PodRow], int, int]] | None = []  # until neighbours are counted
+        self._moves: list[Move] = []  # that are yet to be counted in the neighbours
         self._domain_retry: DomainRetry | None = None  # of the turn that is being tried
         self._found_no_node = False  # whether a pod of that turn has found no node
         self.stack = NodeStack(tables, room, configuration, self.claims, is_empty=is_empty)
@@ -259,10 +261,12 @@ class NodeChooser:
         """Count pods on a node (+1), or no longer (-1)."""
         for pod in pods if self.stack.plugins else ():
             self.stack.note_move(pod, node, is_there=sign > 0)
-        if self.any_has_affinity and self._moves is not None:
-            self._moves.append((pods, node, sign))
-        elif self.any_has_affinity:
-            _count_move(self._neighbours, pods, self.room.nodes[node], sign)
+        if self.any_has_affinity:
+            moves = self._moves
+            if moves and moves[-1] == (pods, node, -sign):  # a step that was tried is undone
+                moves.pop()
+            else:
+                moves.append((pods, node, sign))
 
     def left(self, pod: PodRow, node: int, sign: int) -> None:
         """Count a pod as evicted (+1), or no longer (-1); it keeps its host ports until it has ended."""
@@ -293,9 +297,19 @@ class NodeChooser:
         neighbours = self._neighbours
         return neighbours if neighbours.matters_to(pod) or neighbours.prefers(pod) else None
 
-    @cached_property
+    @property
     def _neighbours(self) -> Neighbours:
-        """The pods on nodes, or only those outside the queues; counted when a pod is first concerned."""
+        """The pods on nodes, as they are now; moves are counted only when a pod is concerned by others."""
+        neighbours = self._first_neighbours
+        for pods, node, sign in self._moves:
+            for pod in pods:
+                (neighbours.add if sign > 0 else neighbours.remove)(pod, self.room.nodes[node])
+        self._moves.clear()
+        return neighbours
+
+    @cached_property
+    def _first_neighbours(self) -> Neighbours:
+        """The pods on nodes when the cycle began, or only those outside the queues."""
         neighbours = Neighbours(self._columns, self._labels_of_namespaces, self.configuration.predicates)
         for one in self.tables.pods.values():
             if (
@@ -308,19 +322,11 @@ class NodeChooser:
                 neighbours.add(one, one.counted.node)
             elif one.counted is not None:
                 self._leaving_ports.count(one.shape.ports, one.counted.node.index, 1)
-        for pods, node, sign in self._moves or ():
-            _count_move(neighbours, pods, self.room.nodes[node], sign)
-        self._moves = None
         return neighbours
 
     @cached_property
     def _labels_of_namespaces(self) -> dict[str, dict[str, str]]:
         return {name: one.metadata.labels for name, one in self.tables.namespaces.items()}
-
-
-def _count_move(neighbours: Neighbours, pods: Iterable[PodRow], node: NodeRow, sign: int) -> None:
-    for pod in pods:
-        (neighbours.add if sign > 0 else neighbours.remove)(pod, node)
 
 
 def _highest(scores: Floats) -> int:
