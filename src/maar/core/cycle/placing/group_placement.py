@@ -15,6 +15,8 @@ is not asked about again.
 
 from collections import Counter
 from collections.abc import Sequence
+from itertools import groupby
+from operator import attrgetter
 
 from maar.core.cycle.group_state import GroupState
 from maar.core.cycle.limits import Limits
@@ -43,23 +45,22 @@ class GroupPlacement:
         missing, tasks = group.missing() if self.is_gang else (0, NO_TASKS)
         if not tasks and len(pods) >= missing:
             first = pods if len(pods) == 1 else pods[: missing or 1]
-            if _need_no_other_order(first):
-                if self._try_in_order(group, first):
+            runs = _runs(first)
+            if _need_no_other_order(runs):
+                if self._try_in_order(group, runs):
                     return True
-                if len(pods) == len(first) and _first_run(first) == len(first):
+                if len(runs) == 1 and len(pods) == len(first):
                     return False
         return MixedTurn(self, group).try_place(pods, missing, tasks)
 
-    def _try_in_order(self, group: GroupState, pods: Sequence[PodRow]) -> bool:
+    def _try_in_order(self, group: GroupState, runs: Sequence[Sequence[PodRow]]) -> bool:
         """Place all pods, one after the other; where one cannot be placed, nothing stays."""
-        state, left = self.state, pods
+        state = self.state
         start = len(state.steps)
-        while left:
-            count = _first_run(left)
-            if not self._try_run(group, left[:count], is_first=left is pods):
+        for run in runs:
+            if not self._try_run(group, run, is_first=run is runs[0]):
                 state.undo_to(start)
                 return False
-            left = left[count:]
         if not state.open_trials:
             state.steps.clear()  # no trial is left that could undo them
         return True
@@ -91,14 +92,15 @@ class GroupPlacement:
 
     def _place_by_shape(self, group: GroupState, pods: Sequence[PodRow], ranking: Ranking) -> int:
         """Place pods for which only their shape counts; gives how many found a node."""
-        left = pods
-        while left:
-            node, count = ranking.best_run(len(left))
+        placed = 0
+        while placed < len(pods):
+            node, count = ranking.best_run(len(pods) - placed)
             if node == NOWHERE:
                 break
-            self.state.place_equal(group, left[:count], node)
-            left = left[count:]
-        return len(pods) - len(left)
+            run = pods if count == len(pods) else pods[placed : placed + count]
+            self.state.place_equal(group, run, node)
+            placed += count
+        return placed
 
     def _place_one_by_one(self, group: GroupState, pods: Sequence[PodRow]) -> int:
         """Place pods for which other pods, plugins or promises count; gives how many found a node."""
@@ -110,20 +112,20 @@ class GroupPlacement:
         return len(pods)
 
 
-def _first_run(pods: Sequence[PodRow]) -> int:
-    """How many pods are of one shape, from the first on."""
-    shape = pods[0].shape
-    for at in range(1, len(pods)):
-        if pods[at].shape is not shape:
-            return at
-    return len(pods)
+def _runs(pods: Sequence[PodRow]) -> list[Sequence[PodRow]]:
+    """Divide pods, in their order, into runs of one shape."""
+    if len(pods) == 1 or len({pod.shape for pod in pods}) == 1:
+        return [pods]
+    return [list(run) for _, run in groupby(pods, key=attrgetter("shape"))]
 
 
-def _need_no_other_order(pods: Sequence[PodRow]) -> bool:
+def _need_no_other_order(runs: Sequence[Sequence[PodRow]]) -> bool:
     """Whether pods that are placed together can be placed in their own order, if in any."""
-    if len(pods) == 1:
-        return not pods[0].shape.claims
-    return not any(pod.shape.claims or pod.shape.has_affinity for pod in pods)
+    for run in runs:
+        shape = run[0].shape
+        if shape.claims or (shape.has_affinity and (len(runs) > 1 or len(run) > 1)):
+            return False
+    return True
 
 
 class MixedTurn:

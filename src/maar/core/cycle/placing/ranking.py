@@ -49,10 +49,8 @@ import numpy as np
 from maar.core.cycle.placing.room import NOWHERE, Room, When
 from maar.core.fairshare.water_fill import Flags, Floats, Ints
 from maar.core.policy.scoring import UsageScore
-from maar.core.tables.counting import add_needs
 from maar.core.tables.shapes import Shape
 
-Scorer = Callable[..., float]  # of a node, and of so many pods of the shape more on it
 Entry = tuple[float, int]  # the score, and minus the node: the largest is the best
 
 _OUT: Final = -inf
@@ -69,6 +67,7 @@ class Ranking:
         self.room, self.when, self.usage = room, when, usage
         self._mask, self._preference = mask, preference
         self._needs, self._request = shape.needs, dict(shape.needs)
+        self._bonus, self._usage_of = preference.data, usage.scorer(self._request)
         self._score = self._scorer()
         self._column: Floats | None = None  # [N] all scores, where they have been asked for
         self._column_seen = 0
@@ -98,7 +97,20 @@ class Ranking:
         if most == 1 or -changed[-1][1] != node or node == NOWHERE:
             return node, 1
         rival, count = max(changed[-2], self._first_unchanged), 1
-        while count < most and (self._score(node, count), -node) > rival:
+        has, later = self.room.allocatable[node], list(self.room.later[node])
+        held = later
+        if self.when == "now" and self.room.now[node] is not self.room.later[node]:
+            held = list(map(max, self.room.now[node], later))
+        while count < most:
+            is_full = False
+            for resource, amount in self._needs:  # one more of them is there
+                later[resource] += amount
+                if held is not later:
+                    held[resource] += amount
+                if held[resource] + amount > has[resource]:
+                    is_full = True
+            if is_full or (self._bonus[node] + self._usage_of(later, has), -node) <= rival:
+                break
             count += 1
         return node, count
 
@@ -151,27 +163,19 @@ class Ranking:
         while -self._first_unchanged[1] in changed:
             self._first_unchanged = next(self._unchanged, _NO_NODE)
 
-    def _scorer(self) -> "Scorer":
+    def _scorer(self) -> Callable[[int], float]:
         """Make the function that scores one node as it is, in the same steps as `scores` does for many."""
-        room, needs, allowed, bonus = self.room, self._needs, self._mask.tobytes(), self._preference.data
+        room, needs, allowed, bonus = self.room, self._needs, self._mask.tobytes(), self._bonus
         allocatable, laters = room.allocatable, room.later
         helds = room.now if self.when == "now" else laters
-        usage_of = self.usage.scorer(self._request)
+        usage_of = self._usage_of
 
-        def score(node: int, more: int = 0) -> float:
+        def score(node: int) -> float:
             if not allowed[node]:
                 return _OUT
             has, later, held = allocatable[node], laters[node], helds[node]
             if held is not later:
                 held = list(map(max, held, later))
-            if more:  # pods of the shape that are yet to be counted there
-                taken, held = held, list(held)
-                add_needs(held, needs, more)
-                if taken is later:
-                    later = held
-                else:
-                    later = list(later)
-                    add_needs(later, needs, more)
             for resource, amount in needs:
                 if held[resource] + amount > has[resource]:
                     return _OUT
