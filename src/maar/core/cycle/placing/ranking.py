@@ -69,6 +69,7 @@ class Ranking:
         self._needs, self._request = shape.needs, dict(shape.needs)
         self._bonus, self._usage_of = preference.data, usage.scorer(self._request)
         self._score = self._scorer()
+        room.expect(shape.needs)
         self._column: Floats | None = None  # [N] all scores, where they have been asked for
         self._column_seen = 0
         self._rank()
@@ -145,7 +146,7 @@ class Ranking:
             self._rank()
             return
         changed, entries, score_of = self._changed, self._sorted, self._score
-        stays_full = self.room.given_back <= seen
+        stays_full, full = self.room.given_back <= seen, self.room.full
         for node, change in reversed(self.room.changed.items()):
             if change <= seen:
                 break
@@ -156,6 +157,8 @@ class Ranking:
                 elif stays_full:
                     continue
             changed[node] = None
+            if full[node]:
+                continue
             score = score_of(node)
             if score > _OUT:
                 changed[node] = entry = (score, -node)
