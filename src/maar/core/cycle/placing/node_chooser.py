@@ -169,17 +169,13 @@ class NodeChooser:
 
     def depend_on_shapes_only(self, pods: Sequence[PodRow]) -> bool:
         """Whether nothing but their shapes decides where pods go."""
-        has_plugins, before = bool(self.stack.plugins), None
+        has_plugins = bool(self.stack.plugins)
         for pod in pods:
             if pod.nominated or pod.promised_with_job or (has_plugins and self.stack.plugins_of(pod.shape)):
                 return False
-            if self.any_has_affinity and not (
-                before is not None and pod.labels == before.labels and pod.shape is before.shape
-            ):
-                if self._neighbours_for(pod) is not None:
-                    return False
-                before = pod  # those of its group are mostly equal to it
-        return True
+        if not self.any_has_affinity:
+            return True
+        return not any(map(self.has_affinity, filter(self.concerned.includes, pods)))
 
     def pods_per_node(self, shape: Shape, idle: Ints, enough: int) -> Ints:
         """How many pods of a shape each node has room for, at most `enough`. [R, N] -> [N]"""
