@@ -227,7 +227,8 @@ class State:
         nodes = self.bound if is_now else self.promised
         for pod in pods:
             nodes[pod.key] = node
-        self._change_room(node, times(shape.needs, len(pods)), 1 if is_now else 0, 1)
+        needs = shape.needs if len(pods) == 1 else times(shape.needs, len(pods))
+        self._change_room(node, needs, 1 if is_now else 0, 1)
         group.placed += len(pods)
         if self._counts_moves or shape.claims or group.tasks:
             self._count_neighbours(group, pods, node, 1)

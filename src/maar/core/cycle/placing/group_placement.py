@@ -73,6 +73,7 @@ class GroupPlacement:
         shape, places = pods[0].shape, self.state.places
         if shape in self.unplaceable:
             return False
+        are_equal = places.depend_on_shapes_only(pods)
         ranking = self._rankings.get(shape)
         if ranking is None:
             if places.never_fits(shape) or not places.capacity(shape):
@@ -80,9 +81,9 @@ class GroupPlacement:
                     self.unplaceable.add(shape)
                 return False
             ranking = self._rankings[shape] = places.ranking(shape)
-        if not self.limits.charge(group, times(shape.needs, len(pods))):
+        if not self.limits.charge(group, shape.needs if len(pods) == 1 else times(shape.needs, len(pods))):
             return False
-        if places.depend_on_shapes_only(pods):
+        if are_equal:
             placed = self._place_by_shape(group, pods, ranking)
         else:
             placed = self._place_one_by_one(group, pods)

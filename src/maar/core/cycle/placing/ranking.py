@@ -65,11 +65,11 @@ class Ranking:
         self, shape: Shape, room: Room, when: When, usage: UsageScore, mask: Flags, preference: Floats
     ) -> None:
         self.room, self.when, self.usage = room, when, usage
+        room.expect(shape.needs)
         self._mask, self._preference = mask, preference
         self._needs, self._request = shape.needs, dict(shape.needs)
         self._bonus, self._usage_of = preference.data, usage.scorer(self._request)
         self._score = self._scorer()
-        room.expect(shape.needs)
         self._column: Floats | None = None  # [N] all scores, where they have been asked for
         self._column_seen = 0
         self._rank()
