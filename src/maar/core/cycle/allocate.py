@@ -6,6 +6,7 @@ group ready, or one more pod of a ready group, or nothing. What is reserved is n
 
 from collections.abc import Callable, Sequence
 from math import inf, nextafter
+from typing import Final
 
 from maar.core.cycle.evicting.batch_jobs import keep_nodes_for_pods_to_come
 from maar.core.cycle.gate.just_let_in import SECONDS, JustLetIn
@@ -22,6 +23,8 @@ from maar.core.model.names import natural
 from maar.core.tables.axis import times
 from maar.core.tables.groups import ADMITTED_PHASES
 from maar.core.tables.rows import GroupRow, PodRow
+
+NO_PODS: Final[list[PodRow]] = []  # of all groups that are placed; lists of pods are not changed in place
 
 Wanted = Callable[[GroupState], list[PodRow]]
 
@@ -145,7 +148,7 @@ def _take_round(
     state, back, again = placing.state, list[GroupState](), list[GroupState]()
     while group := turns.next():
         # Who ends before a planned start goes to held room first, and leaves what is free to all.
-        if (before_starts is not None and before_starts.succeeds(group, wanted(group))) or placing.succeeds(
+        if (before_starts is not None and before_starts.try_place(group, wanted(group))) or placing.try_place(
             group, wanted(group)
         ):
             again += back
@@ -155,7 +158,7 @@ def _take_round(
             if before_starts is not None:
                 before_starts.release(group)
             rest = state.groups.advance(group)
-            group.pending = state.without_place(group.pending) if len(group.pending) > 1 else []
+            group.pending = state.without_place(group.pending) if len(group.pending) > 1 else NO_PODS
             group.refusal = None
             if group.pending and wanted(group):
                 turns.add(rest)

@@ -22,12 +22,12 @@ class Limits:
 
     def charge(self, group: GroupState, needs: Needs) -> bool:
         """Let a group use this much more if nothing keeps its queue, or one above, from it."""
-        reservable = self.ledger.reservable
-        if reservable and any(resource in reservable for resource, _ in needs):
-            is_allowed = self.allow(group.leaf, needs)
-            if is_allowed:
-                self.state.charge(group, needs)
-            return is_allowed
+        ledger = self.ledger
+        reserved: Needs = ()
+        if ledger.reservable:
+            reserved = tuple([one for one in needs if one[0] in ledger.reservable])
+            if reserved and self.phase is not None and ledger.gives_away(group.leaf, reserved) is not None:
+                return False
         is_over, pairs = False, self._pairs.get(group.usage_path) or self._pair(group.usage_path)
         for used, most in pairs:
             for resource, amount in needs:
@@ -42,6 +42,8 @@ class Limits:
             before = group.more
             group.more = before + needs
             self.state.steps.append(("charge", group, needs, before))
+            if reserved:
+                ledger.reserve(group.leaf, reserved)
         return not is_over
 
     def allow(self, leaf: int, needs: Needs) -> bool:
@@ -88,7 +90,10 @@ class Limits:
             limits = [
                 unlimited,
                 *(self._most(queue) for queue in ledger.paths[usage_path.leaf]),
-                ledger.most[0],
+                [
+                    UNLIMITED if resource in ledger.reservable else most
+                    for resource, most in enumerate(ledger.most[0])
+                ],
             ]
         pairs = self._pairs[usage_path] = list(zip(usage_path.columns, limits, strict=True))
         return pairs

@@ -41,7 +41,7 @@ from maar.core.tables.run_times import RunTimes
 from maar.core.tables.tables import Tables
 
 # A step: what was done ("place", "unplace", "evict", "put back" or "charge"), and to which group or pod.
-Placed = tuple[str, GroupState, PodRow, int, When]
+Placed = tuple[str, GroupState, Sequence[PodRow], int, When]
 Evicted = tuple[str, PodRow]
 Charged = tuple[str, GroupState, Needs, Needs]
 Step = Placed | Evicted | Charged
@@ -224,17 +224,20 @@ class State:
 
     def place(self, group: GroupState, pod: PodRow, node: int, when: When = "now") -> None:
         """Put a pod of a group on a node that has been charged for it; later: nominate it."""
-        self.steps.append(("place", group, pod, node, when))
-        shape = pod.shape
-        if when == "now":
-            self.bound[pod.key] = node
-            self._change_room(node, shape.needs, 1, 1)
-        else:
-            self.promised[pod.key] = node
-            self._change_room(node, shape.needs, 0, 1)
-        group.placed += 1
+        self.place_equal(group, (pod,), node, when)
+
+    def place_equal(self, group: GroupState, pods: Sequence[PodRow], node: int, when: When = "now") -> None:
+        """Put pods of one shape on a node, as `place` does."""
+        self.steps.append(("place", group, pods, node, when))
+        shape, is_now = pods[0].shape, when == "now"
+        nodes = self.bound if is_now else self.promised
+        for pod in pods:
+            nodes[pod.key] = node
+        needs = shape.needs if len(pods) == 1 else times(shape.needs, len(pods))
+        self._change_room(node, needs, 1 if is_now else 0, 1)
+        group.placed += len(pods)
         if self._counts_moves or shape.claims or group.tasks:
-            self._count_neighbour(group, pod, node, 1)
+            self._count_neighbours(group, pods, node, 1)
 
     def take(self, pod: PodRow, node: int, when: When) -> None:
         """Charge a pod's group for it, and put it on a node."""
@@ -245,8 +248,8 @@ class State:
     def unplace(self, pod: PodRow, when: When) -> int:
         """Take a pod off the node that this cycle gave or left it, and return the node; it stays charged."""
         group, node = self.group_of(pod), (self.bound if when == "now" else self.promised)[pod.key]
-        self._take_off(group, pod, node, when)
-        self.steps.append(("unplace", group, pod, node, when))
+        self._take_off(group, (pod,), node, when)
+        self.steps.append(("unplace", group, (pod,), node, when))
         return node
 
     def evict(self, pod: PodRow) -> None:
@@ -282,10 +285,10 @@ class State:
                 self._leave(pod, -1)
             case "put back", pod:
                 self._leave(pod, 1)
-            case "place", group, pod, node, when:
-                self._take_off(group, pod, node, when)
-            case "unplace", group, pod, node, when:
-                self.place(group, pod, node, when)
+            case "place", group, pods, node, when:
+                self._take_off(group, pods, node, when)
+            case "unplace", group, pods, node, when:
+                self.place_equal(group, pods, node, when)
                 self.steps.pop()
             case "charge", group, needs, before:
                 self._use(group, times(needs, -1))
@@ -293,26 +296,27 @@ class State:
 
     # --- steps
 
-    def _take_off(self, group: GroupState, pod: PodRow, node: int, when: When) -> None:
-        shape = pod.shape
-        if when == "now":
-            del self.bound[pod.key]
-            self._change_room(node, shape.needs, -1, -1)
-        else:
-            del self.promised[pod.key]
-            self._change_room(node, shape.needs, 0, -1)
-        group.placed -= 1
+    def _take_off(self, group: GroupState, pods: Sequence[PodRow], node: int, when: When) -> None:
+        shape, is_now = pods[0].shape, when == "now"
+        nodes = self.bound if is_now else self.promised
+        for pod in pods:
+            del nodes[pod.key]
+        self._change_room(node, times(shape.needs, len(pods)), -1 if is_now else 0, -1)
+        group.placed -= len(pods)
         if self._counts_moves or shape.claims or group.tasks:
-            self._count_neighbour(group, pod, node, -1)
+            self._count_neighbours(group, pods, node, -1)
 
-    def _count_neighbour(self, group: GroupState, pod: PodRow, node: int, sign: int) -> None:
+    def _count_neighbours(self, group: GroupState, pods: Sequence[PodRow], node: int, sign: int) -> None:
         """Count what concerns few pods: constraints of other pods, plugins, volumes, minima of tasks."""
         if self._counts_moves:
-            self.places.moved(pod, node, sign)
-        if pod.shape.claims:
-            self.places.claims.moved(pod, node, sign)
-        if pod.task in group.tasks:
-            group.tasks[pod.task] += sign
+            self.places.moved(pods, node, sign)
+        if pods[0].shape.claims:
+            for pod in pods:
+                self.places.claims.moved(pod, node, sign)
+        if group.tasks:
+            for pod in pods:
+                if pod.task in group.tasks:
+                    group.tasks[pod.task] += sign
 
     def _leave(self, pod: PodRow, sign: int) -> None:
         """Count a pod as gone (+1), or no longer (-1)."""

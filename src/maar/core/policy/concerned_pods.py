@@ -11,6 +11,7 @@ from maar.core.policy.affinity_terms import TermReader, keys_read
 from maar.core.policy.pod_selectors import PodSelector, SelectorIndex
 from maar.core.policy.term_cache import TermCache
 from maar.core.tables.rows import PodRow
+from maar.core.tables.shapes import Labels
 
 
 class ConcernedPods:
@@ -21,10 +22,18 @@ class ConcernedPods:
         self._index = SelectorIndex[PodSelector]()
         for one in self.selectors:
             self._index.add(one, one)
+        # The pod that was asked about last: pods of a group come together, and mostly have the same labels.
+        self._namespace, self._is_selected = "", False
+        self._labels: Labels | None = None
 
     def includes(self, pod: PodRow) -> bool:
         """Whether other pods could exclude or prefer nodes for a pod."""
-        return pod.shape.has_affinity or bool(self.selectors and self._index.about(pod.namespace, pod.labels))
+        if pod.shape.has_affinity or not self.selectors:
+            return pod.shape.has_affinity
+        if pod.labels != self._labels or pod.namespace != self._namespace:
+            self._namespace, self._labels = pod.namespace, pod.labels
+            self._is_selected = bool(self._index.about(pod.namespace, pod.labels))
+        return self._is_selected
 
 
 NO_PODS: Final = ConcernedPods()

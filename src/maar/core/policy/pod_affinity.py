@@ -2,17 +2,21 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Final
 
 import numpy as np
 
 from maar.core.fairshare.water_fill import Flags, Ints
 from maar.core.policy.affinity_terms import NO_TERMS, Term, TermReader, Terms, keys_read
+from maar.core.policy.domain_masks import DomainMask, Domains
 from maar.core.policy.pod_selectors import PodSelector, SelectorIndex
 from maar.core.policy.selectors import HOSTNAME_LABEL
 from maar.core.policy.tallies import Tallies, Tally
 from maar.core.policy.term_cache import TermCache
 from maar.core.tables.node_columns import Codes, NodeColumns
 from maar.core.tables.rows import PodRow
+
+_MOST_MASKS: Final = 512  # of terms; with 10,000 nodes each, 5 MB
 
 
 @dataclass(frozen=True)
@@ -28,37 +32,54 @@ class TermTally:
     """A term that pods on nodes have, and the weight it has in every domain that such pods are in."""
 
     term: Term
+    domains: Domains
     weight_in: dict[int, int] = field(default_factory=dict)
 
 
 class TermTallies:
     """The terms of pods on nodes, found by the pods that they select."""
 
-    def __init__(self, columns: NodeColumns) -> None:
-        self._columns = columns
+    def __init__(self, tallies: Tallies) -> None:
+        self._tallies = tallies
         self._known: dict[tuple[PodSelector, str], TermTally] = {}
         self._index = SelectorIndex[TermTally]()
+        self._free: dict[TermTally, DomainMask] = {}  # the domains where it has no weight
 
     def count(self, term: Term, node: int, sign: int) -> None:
         """Let a pod on a node have a term, or no longer."""
-        domains = self._columns.label(term.topology)
-        domain, key = domains[node], (term.pod_selector, term.topology)
+        domains = self._tallies.domains(term.topology)
+        domain, key = domains.of(node), (term.pod_selector, term.topology)
         if domain == domains.missing:
             return
         term_tally = self._known.get(key)
         if term_tally is None:
-            term_tally = self._known[key] = TermTally(term)
+            term_tally = self._known[key] = TermTally(term, domains)
             self._index.add(term_tally, term.pod_selector)
-        term_tally.weight_in[domain] = term_tally.weight_in.get(domain, 0) + sign * term.weight
-        if not term_tally.weight_in[domain]:
-            del term_tally.weight_in[domain]
+        weight_in = term_tally.weight_in
+        weight_in[domain] = weight_in.get(domain, 0) + sign * term.weight
+        if term_tally in self._free:
+            self._free[term_tally].put(domain, is_in=not weight_in[domain])
+        if not weight_in[domain]:
+            del weight_in[domain]
         if not term_tally.weight_in:
             del self._known[key]
+            self._free.pop(term_tally, None)
             self._index.discard(term_tally, term.pod_selector)
 
     def about(self, pod: PodRow) -> list[TermTally]:
         """The terms that select a pod."""
         return self._index.about(pod.namespace, pod.labels) if self._known else []
+
+    def free(self, term_tally: TermTally) -> Flags:
+        """The nodes in whose domain no pod has the term; not to be changed. [N]"""
+        mask = self._free.get(term_tally)
+        if mask is None:
+            if len(self._free) >= _MOST_MASKS:
+                self._free.clear()
+            are_free = np.ones(term_tally.domains.missing + 1, np.bool_)
+            are_free[list(term_tally.weight_in)] = False
+            mask = self._free[term_tally] = DomainMask(term_tally.domains, are_free)
+        return mask.nodes
 
 
 class PodAffinities:
@@ -69,8 +90,8 @@ class PodAffinities:
     ) -> None:
         self._columns, self._tallies = columns, tallies
         self._term_cache = TermCache(keys_read, TermReader(labels_of).read)
-        self._refusals = TermTallies(columns)  # required anti-affinity of pods on nodes
-        self._wishes = TermTallies(columns)  # what they prefer
+        self._refusals = TermTallies(tallies)  # required anti-affinity of pods on nodes
+        self._wishes = TermTallies(tallies)  # what they prefer
 
     def count(self, pod: PodRow, node: int, sign: int) -> None:
         """Let the terms of a pod on a node hold, or no longer."""
@@ -91,18 +112,11 @@ class PodAffinities:
         near = self._near(terms)
         is_first = self._is_first(terms, near, pod)
         for tally in near:
-            fine = tally.counts >= (0 if is_first else 1)  # [D + 1]
-            fine[-1] = False
-            mask &= fine[tally.domains.codes]
+            mask &= tally.domains.known if is_first else ~tally.empty
         for term in terms.apart:
-            tally = self._tallies.of(term.pod_selector, term.topology)
-            if tally.total:
-                mask &= (tally.counts == 0)[tally.domains.codes]
-        for topology, taken in self._refused(pod).items():
-            domains = self._columns.label(topology)
-            fine = np.ones(domains.missing + 1, np.bool_)
-            fine[list(taken)] = False
-            mask &= fine[domains.codes]
+            mask &= self._tallies.of(term.pod_selector, term.topology).empty
+        for term_tally in self._refusals.about(pod):
+            mask &= self._refusals.free(term_tally)
 
     def required_near(self, pod: PodRow) -> PodSelector | None:
         """The pods that a pod has to be near."""
@@ -146,18 +160,18 @@ class PodAffinities:
         near = self._near(terms)
         is_first = self._is_first(terms, near, pod)
         for topology, tally in zip(terms.near, near, strict=True):
-            domain = tally.domains[node]
+            domain = tally.domains.of(node)
             if domain == tally.domains.missing:
                 return f"have no label {topology}, which the pod affinity needs"
             if not is_first and not tally.counts[domain]:
                 return f"do not match the pod affinity on {topology}"
         for term in terms.apart:
             tally = self._tallies.of(term.pod_selector, term.topology)
-            if tally.counts[tally.domains[node]]:
+            if tally.counts[tally.domains.of(node)]:
                 return f"do not match the pod anti-affinity on {term.topology}"
-        for topology, taken in sorted(self._refused(pod).items()):
-            if self._columns.label(topology)[node] in taken:
-                return f"have pods whose anti-affinity on {topology} keeps the pod away"
+        for term_tally in sorted(self._refusals.about(pod), key=lambda one: one.term.topology):
+            if term_tally.domains.of(node) in term_tally.weight_in:
+                return f"have pods whose anti-affinity on {term_tally.term.topology} keeps the pod away"
         return ""
 
     def prefers(self, pod: PodRow) -> bool:
@@ -175,7 +189,7 @@ class PodAffinities:
             sums[list(term_tally.weight_in)] += list(term_tally.weight_in.values())
         score = np.zeros(len(self._columns), np.int64)
         for topology, sums in by_topology.items():
-            score += sums[self._columns.label(topology).codes]
+            score += sums[self._tallies.domains(topology).codes]
         return score
 
     def _terms(self, pod: PodRow) -> Terms:
@@ -185,7 +199,7 @@ class PodAffinities:
 
     def _sums(self, by_topology: dict[str, Ints], topology: str) -> Ints:
         if topology not in by_topology:
-            by_topology[topology] = np.zeros(self._columns.label(topology).missing + 1, np.int64)
+            by_topology[topology] = np.zeros(self._tallies.domains(topology).missing + 1, np.int64)
         return by_topology[topology]
 
     def _near(self, terms: Terms) -> list[Tally]:
@@ -200,10 +214,3 @@ class PodAffinities:
             and not any(tally.total for tally in near)
             and terms.together.includes(pod.namespace, dict(pod.labels))
         )
-
-    def _refused(self, pod: PodRow) -> dict[str, set[int]]:
-        """The domains, by topology, in which pods keep this one away."""
-        taken: dict[str, set[int]] = {}
-        for term_tally in self._refusals.about(pod):
-            taken.setdefault(term_tally.term.topology, set()).update(term_tally.weight_in)
-        return taken

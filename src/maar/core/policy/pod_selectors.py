@@ -22,6 +22,14 @@ class PodSelector:
     namespaces: Namespaces
     requirements: tuple[Requirement, ...] = ()
 
+    def __hash__(self) -> int:
+        return self._hash
+
+    @cached_property
+    def _hash(self) -> int:
+        """Its hash, which tallies are looked up by for every pod that is placed."""
+        return hash((self.namespaces, self.requirements))
+
     @cached_property
     def key(self) -> tuple[str, tuple[str, ...]] | None:
         """A label that all its pods have, and the values they may have there, as few as there are."""
@@ -34,7 +42,10 @@ class PodSelector:
         """Whether a pod belongs to it."""
         if self.namespaces is not None and namespace not in self.namespaces:
             return False
-        return all(meets(one, labels.get(one.key), LABEL_OPERATORS) for one in self.requirements)
+        for one in self.requirements:  # noqa: SIM110 (it is asked for every pod that is placed)
+            if not meets(one, labels.get(one.key), LABEL_OPERATORS):
+                return False
+        return True
 
     def both(self, other: "PodSelector") -> "PodSelector":
         """The pods that belong to this and to the other."""

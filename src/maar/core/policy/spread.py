@@ -67,15 +67,13 @@ class Spread:
         """Leave out the nodes where one more such pod would lie too unevenly."""
         for rule in self._rules(pod).hard:
             tally = self._tallies.of(rule.pod_selector, rule.topology, rule.eligible)
-            fine = tally.counts <= _most(rule, tally, pod)  # [D + 1]
-            fine[-1] = False
-            mask &= fine[tally.domains.codes]
+            mask &= tally.within(_most(rule, tally, pod))
 
     def why_not(self, pod: PodRow, node: int) -> str:
         """The constraint that keeps a pod off a node, as a clause; empty where none does."""
         for rule in self._rules(pod).hard if pod.shape.spread else ():
             tally = self._tallies.of(rule.pod_selector, rule.topology, rule.eligible)
-            domain = tally.domains[node]
+            domain = tally.domains.of(node)
             if domain == tally.domains.missing:
                 return f"have no label {rule.topology}, which the topology spread needs"
             if tally.counts[domain] > _most(rule, tally, pod):
@@ -94,8 +92,7 @@ class Spread:
         crowd, known = np.zeros(len(self._columns)), np.ones(len(self._columns), np.bool_)
         rules = self._rules(pod).soft
         for rule in rules:
-            domains = self._columns.label(rule.topology)
-            known &= domains.codes != domains.missing
+            known &= self._tallies.domains(rule.topology).known
         for rule in rules:
             tally = self._tallies.of(rule.pod_selector, rule.topology, rule.eligible)
             weight = log(len(tally.domains.had_by(among & known)) + 2)
@@ -151,8 +148,7 @@ class Spread:
                 self._eligible.clear()
             nodes = affine(inclusion.selector, inclusion.required, self._columns)
             for topology in inclusion.topologies:
-                domains = self._columns.label(topology)
-                nodes &= domains.codes != domains.missing
+                nodes &= self._tallies.domains(topology).known
             if inclusion.tolerations is not None:
                 nodes &= tolerated(inclusion.tolerations, self._columns)
             known = self._eligible[inclusion] = Eligible(nodes)
@@ -162,7 +158,7 @@ class Spread:
 def _most(rule: SpreadRule, tally: Tally, pod: PodRow) -> int:
     """How many a domain may have before the pod comes, if the pod is to lie evenly enough there."""
     counts: Ints = tally.counts[rule.domains]
-    fewest = int(counts.min()) if len(counts) >= max(rule.min_domains, 1) else 0
+    fewest = int(np.minimum.reduce(counts)) if len(counts) >= max(rule.min_domains, 1) else 0
     counts_itself = rule.pod_selector.includes(pod.namespace, dict(pod.labels))
     return rule.max_skew + fewest - counts_itself
 

@@ -1,7 +1,8 @@
 """Pods on nodes, and tallies of them: how many that a selector includes are in every domain of a topology.
 
 A tally is made when it is first needed, kept up to date pod by pod, and forgotten when there are too
-many. Axis letters: D domains, that is distinct values of a node label.
+many. So are the masks of nodes that follow from it: when a count changes, only the nodes of that domain do.
+Axis letters: D domains, that is distinct values of a node label.
 """
 
 from collections.abc import Iterator
@@ -11,11 +12,13 @@ from typing import Final
 import numpy as np
 
 from maar.core.fairshare.water_fill import Flags, Ints
+from maar.core.policy.domain_masks import DomainMask, Domains
 from maar.core.policy.pod_selectors import PodSelector, SelectorIndex
-from maar.core.tables.node_columns import Coded, NodeColumns
+from maar.core.tables.node_columns import NodeColumns
 from maar.core.tables.rows import PodRow
 
-_MOST_TALLIES: Final = 512  # with 10,000 domains each, 40 MB
+_MOST_TALLIES: Final = 512  # with 10,000 domains each, 50 MB
+_MOST_TOPOLOGIES: Final = 256
 
 Place = tuple[str, int]  # a pod's key and a node's index
 
@@ -27,23 +30,43 @@ class Eligible:
     nodes: Flags  # [N]
 
 
-@dataclass(slots=True, eq=False)
 class Tally:
     """The number of selected pods, by domain."""
 
-    domains: Coded
-    eligible: Eligible | None
-    counts: Ints  # [D + 1] the last, of nodes without the label, stays 0
-    total: int = 0
+    def __init__(self, domains: Domains, eligible: Eligible | None) -> None:
+        self.domains, self.eligible = domains, eligible
+        self.counts: Ints = np.zeros(domains.missing + 1, np.int64)  # [D + 1] of nodes without the label: 0
+        self.total = 0
+        self._empty: DomainMask | None = None  # the domains without any, once they have been asked for
+        self._within: DomainMask | None = None  # those that `within` gave last
 
     def count(self, pod: PodRow, node: int, sign: int) -> None:
         """Count a selected pod, or take it out."""
         if self.eligible is not None and (pod.is_terminating or not self.eligible.nodes[node]):
             return
-        domain = self.domains[node]
+        domain = self.domains.of(node)
         if domain != self.domains.missing:
             self.counts[domain] += sign
             self.total += sign
+            if self._empty is not None:
+                self._empty.put(domain, is_in=not self.counts[domain])
+
+    @property
+    def empty(self) -> Flags:
+        """The nodes that have none in their domain, or no domain; not to be changed. [N]"""
+        if self._empty is None:
+            self._empty = DomainMask(self.domains, self.counts == 0)
+        return self._empty.nodes
+
+    def within(self, most: int) -> Flags:
+        """The nodes that have so many in their domain at most, if they have one; not to be changed. [N]"""
+        fine = self.counts <= most  # [D + 1]
+        fine[-1] = False
+        if self._within is None:
+            self._within = DomainMask(self.domains, fine)
+        else:
+            self._within.become(fine)
+        return self._within.nodes
 
 
 class Tallies:
@@ -58,6 +81,16 @@ class Tallies:
         self._by_label: dict[str, dict[str, dict[Place, PodRow]]] = {}  # of labels that tallies ask for
         self._tallies: dict[tuple[PodSelector, str, Eligible | None], Tally] = {}
         self._index = SelectorIndex[Tally]()
+        self._domains: dict[str, Domains] = {}
+
+    def domains(self, topology: str) -> Domains:
+        """The domains of a topology."""
+        found = self._domains.get(topology)
+        if found is None:
+            if len(self._domains) >= _MOST_TOPOLOGIES:
+                self._domains.clear()
+            found = self._domains[topology] = Domains(self._columns.label(topology))
+        return found
 
     def has(self, pod: PodRow, node: int) -> bool:
         """Whether a pod is on a node."""
@@ -93,8 +126,7 @@ class Tallies:
         if tally is None:
             if len(self._tallies) >= _MOST_TALLIES:
                 self._forget()
-            domains = self._columns.label(topology)
-            tally = Tally(domains, eligible, np.zeros(domains.missing + 1, np.int64))
+            tally = Tally(self.domains(topology), eligible)
             for pod, node in self._candidates(pod_selector):
                 if pod_selector.includes(pod.namespace, dict(pod.labels)):
                     tally.count(pod, node, 1)

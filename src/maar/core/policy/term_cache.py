@@ -28,7 +28,7 @@ class TermCache(Generic[T]):
         if keys is None:
             keys = self._keys_of[shape] = self._keys(shape)
         values = dict(labels) if keys else {}
-        key = shape, namespace, tuple(map(values.get, keys))
+        key = shape, namespace, tuple(map(values.get, keys)) if keys else ()
         known = self._known.get(key)
         if known is None:
             if len(self._known) >= _MOST:

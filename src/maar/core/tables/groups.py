@@ -113,7 +113,11 @@ def sum_up(group: GroupRow, axis: ResourceAxis) -> None:
         group.tasks = {task: sum(pod.task == task for pod in placed) for task in group.min_task_member}
     group.used = tuple(_together(holders_of(placed), axis)) if placed else ()
     shapes = {pod.shape for pod in live} if len(live) > 1 else [pod.shape for pod in live]
-    group.tolerations = frozenset([shape.tolerations for shape in shapes])
+    group.tolerations = (
+        next(iter(shapes)).toleration_set
+        if len(shapes) == 1
+        else frozenset([shape.tolerations for shape in shapes])
+    )
     group.to_start = None if group.min_resources is None else _to_start(group, live, gated)
     group.phase = phase_before(group)
     group.phase_if_well = _phase_if_well(group)

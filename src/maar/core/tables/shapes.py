@@ -36,6 +36,11 @@ class Shape:
         return len(self.needs) == 1
 
     @cached_property
+    def toleration_set(self) -> frozenset[tuple[Toleration, ...]]:
+        """The tolerations that the pods of a group have, where all are of this shape; one for all groups."""
+        return frozenset([self.tolerations])
+
+    @cached_property
     def has_affinity(self) -> bool:
         """Whether other pods decide where it can go, beyond the room they take."""
         near = self.affinity is not None and (self.affinity.pod_affinity or self.affinity.pod_anti_affinity)

@@ -32,11 +32,11 @@ class Tolerated:
     def add(self, tolerations: Iterable[Tolerations], sign: int) -> None:
         """Count a group with pods that have these tolerations, or no longer."""
         for one in tolerations:
-            before = self.groups[one]
-            self.groups[one] = before + sign
-            if not before or not self.groups[one]:
+            before = self.groups.get(one, 0)
+            self.groups[one] = now = before + sign
+            if not before or not now:
                 self.has_changed = True
-                if not self.groups[one]:
+                if not now:
                     del self.groups[one]
 
     def heed(self, *, taints: bool) -> None:

@@ -140,7 +140,7 @@ def _starts(state: State, group: GroupState, planned: PlannedStart | None, *, is
             trial.keep()
     if trial.is_kept:
         wait_for_claims(state, pods)
-    elif not is_last or not GroupPlacement(state, limits, is_gang=True).succeeds(group, for_allocate(group)):
+    elif not is_last or not GroupPlacement(state, limits, is_gang=True).try_place(group, for_allocate(group)):
         return False
     group.pending, group.refusal = state.without_place(group.pending), None
     return True
@@ -167,7 +167,7 @@ def would_start(state: State, group: GroupState) -> bool:
         return False  # a volume would be chosen
     limits = Limits(state, "lent" if asking else None)
     with state.trial():
-        return GroupPlacement(state, limits, is_gang=True).succeeds(group, pods)
+        return GroupPlacement(state, limits, is_gang=True).try_place(group, pods)
 
 
 class HeldRoomPlacement:
@@ -177,7 +177,7 @@ class HeldRoomPlacement:
         self.state, self.phase, self.is_gang = state, phase, is_gang
         self._placements: dict[tuple[Hold, ...], GroupPlacement] = {}
 
-    def succeeds(self, group: GroupState, pods: Sequence[PodRow]) -> bool:
+    def try_place(self, group: GroupState, pods: Sequence[PodRow]) -> bool:
         """Place what makes the group ready, or one more pod, without what is held for a later time."""
         state, held = self.state, self.state.held_room
         holds = self._lasting_beyond(pods) if held.holds else ()
@@ -188,7 +188,7 @@ class HeldRoomPlacement:
             limits = Limits(state, self.phase)
             placement = self._placements[holds] = GroupPlacement(state, limits, is_gang=self.is_gang)
         with held.lifted(holds, lambda: self._placed(pods)):
-            return placement.succeeds(group, pods)
+            return placement.try_place(group, pods)
 
     def next_of_other_run_time(self, group: GroupState) -> GroupState | None:
         """Where room is held, let a group that failed stand for those that run as long; gives the next."""

@@ -130,7 +130,7 @@ class EmptyCluster:
 
     def _move(self, pod: PodRow, node: int, sign: int) -> None:
         self._room.change(node, pod.shape.needs, sign, sign)
-        self.places.moved(pod, node, sign)
+        self.places.moved((pod,), node, sign)
         if pod.shape.claims:
             self.places.claims.moved(pod, node, sign)
 

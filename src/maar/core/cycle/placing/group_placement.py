@@ -1,19 +1,26 @@
 """One turn of a group: the pods that make it ready, or one more, get their nodes together or not at all.
 
-Most turns place equal pods: of one shape, whose nodes nothing but room decides. They are charged to their
-queue at once, and each goes to the best node of the shape. Where pods differ, mount volumes that are yet to
-be chosen, or have constraints on other pods, each is charged and placed by itself, in every order that
-`NodeChooser.tries` gives. Both are trials of the state: a turn that places too few pods leaves no trace.
+A turn places its first pods in their order. Pods of one shape that follow each other are a run: what their
+queue may use is asked and charged once, and where nothing but their shape decides where they go, as many as
+have the same best node are put there at once. Other pods are asked about one by one.
+
+Where this fails, other pods of the group or another order may do. `MixedTurn` charges and places each pod by
+itself, in every order that `NodeChooser.tries` gives, and leaves out those that find no node. So it does from
+the beginning where tasks have minima, claims bind together, or pods are placed together that want to be near
+others. Both are trials of the state: a turn that places too few pods leaves no trace.
 
 In one phase of allocate room is only taken. A shape that found no node finds none until the phase ends, and
 is not asked about again.
 """
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from itertools import groupby
+from operator import attrgetter
 
 from maar.core.cycle.group_state import GroupState
 from maar.core.cycle.limits import Limits
+from maar.core.cycle.placing.ranking import Ranking
 from maar.core.cycle.placing.room import NOWHERE
 from maar.core.cycle.state import State
 from maar.core.tables.axis import times
@@ -27,10 +34,9 @@ class GroupPlacement:
     def __init__(self, state: State, limits: Limits, *, is_gang: bool) -> None:
         self.state, self.limits, self.is_gang = state, limits, is_gang
         self.unplaceable: set[Shape] = set()  # shapes that found no node
-        self._is_plain = not state.places.any_has_affinity  # no pod is concerned by others
-        self._choosers: dict[Shape, Callable[[], int] | None] = {}  # of shapes that nothing but room decides
+        self._rankings: dict[Shape, Ranking] = {}  # of shapes that may find a node
 
-    def succeeds(self, group: GroupState, pods: Sequence[PodRow]) -> bool:
+    def try_place(self, group: GroupState, pods: Sequence[PodRow]) -> bool:
         """Place what makes the group ready, or one more pod; where that cannot be done, nothing stays."""
         if self.state.just_let_in is not None and group.is_ready:
             pods = [pod for pod in pods if self.limits.leave_room(group.leaf, pod.shape.needs)]
@@ -39,57 +45,88 @@ class GroupPlacement:
         missing, tasks = group.missing() if self.is_gang else (0, NO_TASKS)
         if not tasks and len(pods) >= missing:
             first = pods if len(pods) == 1 else pods[: missing or 1]
-            is_known = self._is_plain and len(first) == 1 and first[0].shape in self._choosers
-            if is_known or self._are_equal(first):
-                if self._places_equal(group, first):
+            runs = _runs(first)
+            if _need_no_other_order(runs):
+                if self._try_in_order(group, runs):
                     return True
-                if len(pods) == len(first):
+                if len(runs) == 1 and len(pods) == len(first):
                     return False
-        return MixedTurn(self, group).succeeds(pods, missing, tasks)
+        return MixedTurn(self, group).try_place(pods, missing, tasks)
 
-    def _are_equal(self, pods: Sequence[PodRow]) -> bool:
-        """Whether pods can be placed as one: of one shape, and nothing but room decides where they go."""
-        places, shape = self.state.places, pods[0].shape
-        if shape.claims or (places.any_has_affinity and places.has_affinity(pods[0])):
-            return False
-        return len(pods) == 1 or len({pod.shape for pod in pods}) == 1
-
-    def _places_equal(self, group: GroupState, pods: Sequence[PodRow]) -> bool:
-        """Place equal pods: what their queue may use is asked and charged once."""
-        state, shape, needs = self.state, pods[0].shape, pods[0].shape.needs
-        if shape in self.unplaceable:
-            return False
-        try:
-            choose = self._choosers[shape]
-        except KeyError:
-            if state.places.never_fits(shape) or not state.places.capacity(shape):
-                self.unplaceable.add(shape)
-                return False
-            choose = self._chooser(shape)
-        if not self.limits.charge(group, needs if len(pods) == 1 else times(needs, len(pods))):
-            return False
-        start, places, is_plain = len(state.steps) - 1, state.places, self._is_plain  # before the charge
-        for pod in pods:
-            if choose is None or pod.nominated or pod.promised_with_job:
-                node = places.best(pod, "now")
-            else:
-                node = choose() if is_plain or not places.is_concerned(pod) else places.best(pod, "now")
-            if node == NOWHERE:
-                if pod is pods[0]:
-                    self.unplaceable.add(shape)
+    def _try_in_order(self, group: GroupState, runs: Sequence[Sequence[PodRow]]) -> bool:
+        """Place all pods, one after the other; where one cannot be placed, nothing stays."""
+        state = self.state
+        start = len(state.steps)
+        for run in runs:
+            if not self._try_run(group, run, is_first=run is runs[0]):
                 state.undo_to(start)
                 return False
-            state.place(group, pod, node)
         if not state.open_trials:
             state.steps.clear()  # no trial is left that could undo them
         return True
 
-    def _chooser(self, shape: Shape) -> Callable[[], int] | None:
-        """What gives a shape its best node; kept where that holds for every pod of the shape."""
-        choose = self.state.places.chooser(shape)
-        if choose is not None:
-            self._choosers[shape] = choose
-        return choose
+    def _try_run(self, group: GroupState, pods: Sequence[PodRow], *, is_first: bool) -> bool:
+        """Place pods of one shape: what their queue may use is asked and charged once.
+
+        Where one finds no node, some of them may have been placed.
+        """
+        shape, places = pods[0].shape, self.state.places
+        if shape in self.unplaceable:
+            return False
+        are_equal = places.depend_on_shapes_only(pods)
+        ranking = self._rankings.get(shape)
+        if ranking is None:
+            if places.never_fits(shape) or not places.capacity(shape):
+                if is_first:  # else pods that are placed before may have taken the room
+                    self.unplaceable.add(shape)
+                return False
+            ranking = self._rankings[shape] = places.ranking(shape)
+        if not self.limits.charge(group, shape.needs if len(pods) == 1 else times(shape.needs, len(pods))):
+            return False
+        if are_equal:
+            placed = self._place_by_shape(group, pods, ranking)
+        else:
+            placed = self._place_one_by_one(group, pods)
+        if not placed and is_first and not places.has_affinity(pods[0]):
+            self.unplaceable.add(shape)
+        return placed == len(pods)
+
+    def _place_by_shape(self, group: GroupState, pods: Sequence[PodRow], ranking: Ranking) -> int:
+        """Place pods for which only their shape counts; gives how many found a node."""
+        placed = 0
+        while placed < len(pods):
+            node, count = ranking.best_run(len(pods) - placed)
+            if node == NOWHERE:
+                break
+            run = pods if count == len(pods) else pods[placed : placed + count]
+            self.state.place_equal(group, run, node)
+            placed += count
+        return placed
+
+    def _place_one_by_one(self, group: GroupState, pods: Sequence[PodRow]) -> int:
+        """Place pods for which other pods, plugins or promises count; gives how many found a node."""
+        for placed, pod in enumerate(pods):
+            node = self.state.places.best(pod, "now")
+            if node == NOWHERE:
+                return placed
+            self.state.place(group, pod, node)
+        return len(pods)
+
+
+def _runs(pods: Sequence[PodRow]) -> list[Sequence[PodRow]]:
+    """Divide pods, in their order, into runs of one shape."""
+    if len(pods) == 1 or len({pod.shape for pod in pods}) == 1:
+        return [pods]
+    return [list(run) for _, run in groupby(pods, key=attrgetter("shape"))]
+
+
+def _need_no_other_order(runs: Sequence[Sequence[PodRow]]) -> bool:
+    """Whether pods that are placed together can be placed in their own order, if in any."""
+    for run in runs:
+        shape = run[0].shape
+        if shape.claims or (shape.has_affinity and (len(runs) > 1 or len(run) > 1)):
+            return False
+    return True
 
 
 class MixedTurn:
@@ -101,7 +138,7 @@ class MixedTurn:
         self.chosen: dict[str, PodRow] = {}
         self.of_task = Counter[str]()  # how many are chosen
 
-    def succeeds(self, pods: Sequence[PodRow], missing: int, tasks: dict[str, int]) -> bool:
+    def try_place(self, pods: Sequence[PodRow], missing: int, tasks: dict[str, int]) -> bool:
         """Place enough of the pods, or none."""
         for order in self.state.places.tries(pods, max(missing, 1), "now"):
             self.failed.clear()

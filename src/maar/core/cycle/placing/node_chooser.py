@@ -1,6 +1,6 @@
 """Which node a pod goes to: its nominated one, or the best by its shape, by other pods and by plugins."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Final
@@ -21,9 +21,11 @@ from maar.core.policy.filters import suits_new_node
 from maar.core.policy.host_ports import HostPorts
 from maar.core.policy.neighbours import Neighbours
 from maar.core.policy.pod_selectors import PodSelector
-from maar.core.tables.rows import NodeRow, PodRow
+from maar.core.tables.rows import PodRow
 from maar.core.tables.shapes import Shape
 from maar.core.tables.tables import Tables
+
+Move = tuple[Sequence[PodRow], int, int]  # of pods to a node (+1), or off it (-1)
 
 MANY_PODS: Final = 1_000_000  # of one shape on one node
 _MANY_NODES: Final = 50  # that have room; so many are not counted again one by one
@@ -49,7 +51,7 @@ class NodeChooser:
         self._is_empty = is_empty
         self.any_has_affinity = bool(tables.with_affinity)
         self.counts_moves = self.any_has_affinity or bool(configuration.node_hooks)
-        self._moves: list[tuple[PodRow, int, int]] | None = []  # until neighbours are counted
+        self._moves: list[Move] = []  # that are yet to be counted in the neighbours
         self._domain_retry: DomainRetry | None = None  # of the turn that is being tried
         self._found_no_node = False  # whether a pod of that turn has found no node
         self.stack = NodeStack(tables, room, configuration, self.claims, is_empty=is_empty)
@@ -72,16 +74,19 @@ class NodeChooser:
         scores = self.claims.among(pod.shape, ranking.every_score())
         domain_start = neighbours.domain_start(pod) if neighbours is not None and self._domain_retry else None
         if neighbours is not None:
-            mask = neighbours.mask(pod) & (scores > -np.inf)
+            mask, has_preferences = neighbours.mask(pod), neighbours.prefers(pod)
+            if has_preferences or domain_start is not None:  # which depend on the nodes that are left
+                mask &= scores > -np.inf
             if self._domain_retry is not None and domain_start is not None:
                 mask = self._domain_retry.narrow(mask, domain_start)
             if when == "now":
                 self._leaving_ports.narrow(mask, pod.shape.ports)
-            weights = self.configuration.node_order
-            bonus = neighbours.score(
-                pod, mask, affinity_weight=weights.pod_affinity, spread_weight=weights.pod_topology_spread
-            )
-            scores = np.where(mask, scores + bonus, -np.inf)
+            if has_preferences:
+                weights = self.configuration.node_order
+                scores = scores + neighbours.score(
+                    pod, mask, affinity_weight=weights.pod_affinity, spread_weight=weights.pod_topology_spread
+                )
+            scores = np.where(mask, scores, -np.inf)
         scores = self.stack.apply_plugins(pod, scores)
         best = first if first != NOWHERE and scores[first] > -np.inf else _highest(scores)
         if self._domain_retry is not None and domain_start is not None and best != NOWHERE:
@@ -122,11 +127,9 @@ class NodeChooser:
         finally:
             self._domain_retry = None
 
-    def chooser(self, shape: Shape) -> Callable[[], int] | None:
-        """The function that gives a shape its best node now, other pods aside; None where plugins count."""
-        if self.stack.plugins and self.stack.plugins_of(shape):
-            return None
-        return (self._rankings["now"].get(shape) or self._rank(shape, "now")).best
+    def ranking(self, shape: Shape) -> Ranking:
+        """The nodes for a shape now, with nothing but the shape considered."""
+        return self._rankings["now"].get(shape) or self._rank(shape, "now")
 
     @property
     def usable(self) -> Flags:
@@ -168,9 +171,11 @@ class NodeChooser:
         """Whether nothing but their shapes decides where pods go."""
         has_plugins = bool(self.stack.plugins)
         for pod in pods:
-            if pod.promised or (has_plugins and self.stack.plugins_of(pod.shape)):
+            if pod.nominated or pod.promised_with_job or (has_plugins and self.stack.plugins_of(pod.shape)):
                 return False
-        return not (self.any_has_affinity and any(map(self.has_affinity, pods)))
+        if not self.any_has_affinity:
+            return True
+        return not any(map(self.has_affinity, filter(self.concerned.includes, pods)))
 
     def pods_per_node(self, shape: Shape, idle: Ints, enough: int) -> Ints:
         """How many pods of a shape each node has room for, at most `enough`. [R, N] -> [N]"""
@@ -248,18 +253,20 @@ class NodeChooser:
                 return False
         return True
 
-    def moved(self, pod: PodRow, node: int, sign: int) -> None:
-        """Count a pod on a node (+1), or no longer (-1)."""
-        if self.stack.plugins:
+    def moved(self, pods: Sequence[PodRow], node: int, sign: int) -> None:
+        """Count pods on a node (+1), or no longer (-1)."""
+        for pod in pods if self.stack.plugins else ():
             self.stack.note_move(pod, node, is_there=sign > 0)
-        if self.any_has_affinity and self._moves is not None:
-            self._moves.append((pod, node, sign))
-        elif self.any_has_affinity:
-            _count_move(self._neighbours, pod, self.room.nodes[node], sign)
+        if self.any_has_affinity:
+            moves = self._moves
+            if moves and moves[-1] == (pods, node, -sign):  # a step that was tried is undone
+                moves.pop()
+            else:
+                moves.append((pods, node, sign))
 
     def left(self, pod: PodRow, node: int, sign: int) -> None:
         """Count a pod as evicted (+1), or no longer (-1); it keeps its host ports until it has ended."""
-        self.moved(pod, node, -sign)
+        self.moved((pod,), node, -sign)
         if pod.shape.ports:
             self._leaving_ports.count(pod.shape.ports, node, sign)
 
@@ -286,9 +293,19 @@ class NodeChooser:
         neighbours = self._neighbours
         return neighbours if neighbours.matters_to(pod) or neighbours.prefers(pod) else None
 
-    @cached_property
+    @property
     def _neighbours(self) -> Neighbours:
-        """The pods on nodes, or only those outside the queues; counted when a pod is first concerned."""
+        """The pods on nodes, as they are now; moves are counted only when a pod is concerned by others."""
+        neighbours = self._first_neighbours
+        for pods, node, sign in self._moves:
+            for pod in pods:
+                (neighbours.add if sign > 0 else neighbours.remove)(pod, self.room.nodes[node])
+        self._moves.clear()
+        return neighbours
+
+    @cached_property
+    def _first_neighbours(self) -> Neighbours:
+        """The pods on nodes when the cycle began, or only those outside the queues."""
         neighbours = Neighbours(self._columns, self._labels_of_namespaces, self.configuration.predicates)
         for one in self.tables.pods.values():
             if (
@@ -301,21 +318,11 @@ class NodeChooser:
                 neighbours.add(one, one.counted.node)
             elif one.counted is not None:
                 self._leaving_ports.count(one.shape.ports, one.counted.node.index, 1)
-        for pod, node, sign in self._moves or ():
-            _count_move(neighbours, pod, self.room.nodes[node], sign)
-        self._moves = None
         return neighbours
 
     @cached_property
     def _labels_of_namespaces(self) -> dict[str, dict[str, str]]:
         return {name: one.metadata.labels for name, one in self.tables.namespaces.items()}
-
-
-def _count_move(neighbours: Neighbours, pod: PodRow, node: NodeRow, sign: int) -> None:
-    if sign > 0:
-        neighbours.add(pod, node)
-    else:
-        neighbours.remove(pod, node)
 
 
 def _highest(scores: Floats) -> int:

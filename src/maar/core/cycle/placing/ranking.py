@@ -16,6 +16,10 @@ node is in one of two places:
 them from the latest back to the last change that this ranking has seen, scores each again, and compares the
 first entries of both places.
 
+Pods that are placed together mostly go to the same node one after the other. `best_run` tells how many do,
+before any of them is placed: the best node stays the best while its score with one more of them is above the
+first entry of all other nodes.
+
 Invariants.
 - `best` gives the node that scoring all nodes would give; of equal scores the one with the smallest index.
 - `_first_unchanged` is never a node that has changed, so its score is the present one.
@@ -61,8 +65,10 @@ class Ranking:
         self, shape: Shape, room: Room, when: When, usage: UsageScore, mask: Flags, preference: Floats
     ) -> None:
         self.room, self.when, self.usage = room, when, usage
+        room.expect(shape.needs)
         self._mask, self._preference = mask, preference
         self._needs, self._request = shape.needs, dict(shape.needs)
+        self._bonus, self._usage_of = preference.data, usage.scorer(self._request)
         self._score = self._scorer()
         self._column: Floats | None = None  # [N] all scores, where they have been asked for
         self._column_seen = 0
@@ -85,6 +91,29 @@ class Ranking:
             self._catch_up()
         first, unchanged = self._sorted[-1], self._first_unchanged
         return -first[1] if first > unchanged else -unchanged[1]
+
+    def best_run(self, most: int) -> tuple[int, int]:
+        """The best node that has room, or NOWHERE, and for how many equal pods in a row it is the best."""
+        node, changed = self.best(), self._sorted
+        if most == 1 or -changed[-1][1] != node or node == NOWHERE:
+            return node, 1
+        rival, count = max(changed[-2], self._first_unchanged), 1
+        has, later = self.room.allocatable[node], list(self.room.later[node])
+        held = later
+        if self.when == "now" and self.room.now[node] is not self.room.later[node]:
+            held = list(map(max, self.room.now[node], later))
+        while count < most:
+            is_full = False
+            for resource, amount in self._needs:  # one more of them is there
+                later[resource] += amount
+                if held is not later:
+                    held[resource] += amount
+                if held[resource] + amount > has[resource]:
+                    is_full = True
+            if is_full or (self._bonus[node] + self._usage_of(later, has), -node) <= rival:
+                break
+            count += 1
+        return node, count
 
     def has_room(self, node: int) -> bool:
         """Whether the pod may go to a node and fits there."""
@@ -117,7 +146,7 @@ class Ranking:
             self._rank()
             return
         changed, entries, score_of = self._changed, self._sorted, self._score
-        stays_full = self.room.given_back <= seen
+        stays_full, full = self.room.given_back <= seen, self.room.full
         for node, change in reversed(self.room.changed.items()):
             if change <= seen:
                 break
@@ -128,6 +157,8 @@ class Ranking:
                 elif stays_full:
                     continue
             changed[node] = None
+            if full[node]:
+                continue
             score = score_of(node)
             if score > _OUT:
                 changed[node] = entry = (score, -node)
@@ -137,10 +168,10 @@ class Ranking:
 
     def _scorer(self) -> Callable[[int], float]:
         """Make the function that scores one node as it is, in the same steps as `scores` does for many."""
-        room, needs, allowed, bonus = self.room, self._needs, self._mask.tobytes(), self._preference.data
+        room, needs, allowed, bonus = self.room, self._needs, self._mask.tobytes(), self._bonus
         allocatable, laters = room.allocatable, room.later
         helds = room.now if self.when == "now" else laters
-        usage_of = self.usage.scorer(self._request)
+        usage_of = self._usage_of
 
         def score(node: int) -> float:
             if not allowed[node]:

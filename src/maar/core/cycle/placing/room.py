@@ -28,6 +28,8 @@ class Room:
         self.changes = 0  # how often the room of a node has changed
         self.changed: dict[int, int] = {}  # the last change of each node, the latest last
         self.given_back = 0  # the last change that gave room back
+        self.full = bytearray(len(nodes))  # of nodes that have changed: where no expected pod has room later
+        self._least: Needs | None = None  # what every expected pod needs at least
         self._columns: tuple[Ints, Ints, Ints] | None = None
         self._columns_seen = 0
 
@@ -47,6 +49,25 @@ class Room:
         if held_now is not held_later:
             for resource, amount in needs:
                 held_now[resource] += now * amount
+        self._note_full(node)
+
+    def expect(self, needs: Needs) -> None:
+        """Learn that pods with these needs are going to look for room."""
+        asked, least = dict(needs), needs
+        if self._least is not None:
+            least = tuple([(row, min(amount, asked[row])) for row, amount in self._least if row in asked])
+        if least != self._least:
+            self._least = least
+            for node in self.changed:
+                self._note_full(node)
+
+    def _note_full(self, node: int) -> None:
+        has, held = self.allocatable[node], self.later[node]
+        for resource, amount in self._least or ():
+            if held[resource] + amount > has[resource]:
+                self.full[node] = True
+                return
+        self.full[node] = False
 
     def _copy(self, node: int) -> None:
         now, later = self.now[node], self.later[node]
