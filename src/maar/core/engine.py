@@ -1,6 +1,7 @@
 """The engine every driver runs: events are fed to it and it decides."""
 
 from collections.abc import Iterable
+from typing import Literal
 
 from maar.core.cycle import decide, settle
 from maar.core.model.events import Event
@@ -11,6 +12,8 @@ from maar.core.reporting.plan import plan_of
 from maar.core.tables.assumptions import Assumptions
 from maar.core.tables.tables import Tables
 from maar.core.tables.use_meter import UseMeter
+
+Brevity = bool | Literal["while evicting"]  # whether a plan is brief
 
 
 class Engine:
@@ -26,11 +29,12 @@ class Engine:
         """Take events in."""
         self.assumptions.feed(events)
 
-    def decide(self, now: float, *, is_brief: bool = False) -> Plan:
+    def decide(self, now: float, *, is_brief: Brevity = False) -> Plan:
         """Decide what to do now; deciding changes nothing by itself, but past use grows with time.
 
         A brief plan says that groups are held, and not why, and leaves out groups that stay as they are: for
-        simulations that go on. Past use grows by what groups wait for; where it counts no plan is brief.
+        simulations that go on, or that go on where a plan evicts. Past use grows by what groups wait for;
+        where it counts no plan is brief.
         """
         usage = self.configuration.usage
         if usage is None:
@@ -42,9 +46,10 @@ class Engine:
         meter.observe(self.tables, plan)
         return plan
 
-    def _plan(self, now: float, *, is_brief: bool = False) -> Plan:
+    def _plan(self, now: float, *, is_brief: Brevity = False) -> Plan:
         settle(self.tables, self.configuration, now)
-        return plan_of(decide(self.tables, self.configuration, now), is_brief=is_brief)
+        state = decide(self.tables, self.configuration, now)
+        return plan_of(state, is_brief=bool(state.evictions) if is_brief == "while evicting" else is_brief)
 
     def assume(self, write: Write) -> None:
         """Take a write for carried out until the cluster reports it."""

@@ -93,7 +93,7 @@ class Preempt(Attempt):
 
     def may_take(self, unit: Unit) -> bool:
         """Lower priority in its own namespace; else what stays strictly above where the beneficiary was."""
-        victim, mine = unit.group.row, self.group.row
+        victim, mine = unit.row, self.group.row
         is_lower = victim.priority < mine.priority
         if self.was_ready and not is_lower:
             return False
@@ -116,5 +116,5 @@ class Preempt(Attempt):
 
     def refusal(self, unit: Unit) -> object:
         """What is refused to one job of its own namespace may be lawful to take from another."""
-        row, needs = unit.group.row, super().refusal(unit)
+        row, needs = unit.row, super().refusal(unit)
         return (row.key if row.namespace == self.group.row.namespace else row.namespace, row.priority, needs)

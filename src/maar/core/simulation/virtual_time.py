@@ -33,7 +33,7 @@ from typing import Final, NamedTuple, cast
 
 import msgspec
 
-from maar.core.engine import Engine
+from maar.core.engine import Brevity, Engine
 from maar.core.model.events import AnyObject, Deleted, Event, Upserted
 from maar.core.model.metadata import Object
 from maar.core.model.plan import Plan
@@ -93,7 +93,7 @@ class Simulation:
         decides_again: bool = True,
     ) -> None:
         self.engine = Engine(configuration, scheduler_name)
-        self.is_brief = False  # whether plans leave out why groups are held
+        self.is_brief: Brevity = False  # whether plans leave out why groups are held
         self.time = _moment(start)
         self.cluster = ImaginaryCluster(self.engine, datetime.fromtimestamp(self.time, UTC), resubmits=True)
         self.decisions = 0

@@ -234,7 +234,7 @@ class Attempt:
         `refused` collects what refused units have in common; `allowed`, where nothing is taken meanwhile,
         what those have in common that use as much and are not refused.
         """
-        if unit.group is self.group or not self.search.budgets.allow(unit.pods):
+        if unit.row is self.group.row or not self.search.budgets.allow(unit.pods):
             return False
         alike = self.refusal(unit)
         if alike in refused:
@@ -255,7 +255,7 @@ class Attempt:
         units = [pool.unit_on(row.name, key, self.may_be_victim) for key in groups if key in pool]
 
         def order(unit: Unit) -> tuple[object, ...]:
-            one = unit.group.row
+            one = unit.row
             namespace, job = state.namespace_share(leaf, one.namespace), self.ledger.dominant(unit.group.used)
             return (namespace, job, one.order)
 
@@ -296,7 +296,7 @@ class Attempt:
                     return False
                 for pod in unit.pods:
                     self.state.evict(pod)
-            groups = {unit.group.row.key: unit.group for unit in taken}.values()
+            groups = {unit.row.key: unit.group for unit in taken}.values()
             if any(is_crippled(self.state, group) for group in groups):
                 return False
             return bool(taken) and self._fits()

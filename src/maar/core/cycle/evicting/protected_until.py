@@ -148,7 +148,7 @@ def _protecting(attempt: Attempt, victims: list[Unit], leaves: list[int]) -> tup
     young = [
         unit.group.leaf
         for unit in victims
-        if unit.group.leaf in leaves and any(pod.key in min_runtimes.ends(unit.group) for pod in unit.pods)
+        if unit.group.leaf in leaves and any(pod.key in min_runtimes.ends(unit.row) for pod in unit.pods)
     ]
     queues = dict.fromkeys(found.queue for leaf in young or leaves if (found := min_runtimes.of(leaf)))
     return tuple(f"spec.{attempt.action}MinRuntime of queue {name}" for name in list(queues)[:_FEW])

@@ -26,7 +26,7 @@ class Trimming:
     def __init__(self, promises: Promises, allows: Callable[[], bool], taken: Sequence[Unit]) -> None:
         """With the nodes that were found when all of them were gone."""
         self.state, self.promises, self.allows, self.taken = promises.state, promises, allows, taken
-        self._units = Counter(unit.group.row.key for unit in taken)  # how many of each group are gone
+        self._units = Counter(unit.row.key for unit in taken)  # how many of each group are gone
 
     def needed(self) -> list[Unit]:
         """The units that are left when all that are not needed are dropped, in their order."""
@@ -41,7 +41,7 @@ class Trimming:
                     state.evict(pod)
             if len(tested) > FEW:
                 self.promises.count_room()
-            groups = {unit.group.row.key: unit.group for unit in self.taken}
+            groups = {unit.row.key: unit.group for unit in self.taken}
             self._crippled = {key for key, group in groups.items() if is_crippled(state, group)}
             needed += [unit for unit in tested if not self._is_dropped(unit)]
         return needed[::-1]

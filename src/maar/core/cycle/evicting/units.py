@@ -10,7 +10,7 @@ from maar.core.cycle.evicting.protection import Protection
 from maar.core.cycle.group_state import GroupState
 from maar.core.cycle.state import State
 from maar.core.tables.axis import Needs
-from maar.core.tables.rows import Column, PodRow
+from maar.core.tables.rows import Column, GroupRow, PodRow
 
 Size = tuple[tuple[Needs, ...], Needs]
 
@@ -32,7 +32,8 @@ class Rank(NamedTuple):
 class Unit:
     """Pods that are evicted together or not at all; not to be changed."""
 
-    group: GroupState
+    state: State
+    row: GroupRow
     pods: tuple[PodRow, ...]
     is_surplus: bool
     is_starving: bool = False
@@ -41,10 +42,15 @@ class Unit:
     used: Needs = field(init=False)  # what they use; on nodes that are not ready they use nothing
 
     def __post_init__(self) -> None:
-        self.rank = Rank(not self.is_starving, self.group.row.priority, not self.is_surplus)
+        self.rank = Rank(not self.is_starving, self.row.priority, not self.is_surplus)
         self.needs = tuple([pod.shape.needs for pod in self.pods])
         used = [pod.shape.needs for pod in self.pods if pod.counted is not None and pod.counted.is_used]
         self.used = used[0] if len(used) == 1 else tuple([one for needs in used for one in needs])
+
+    @property
+    def group(self) -> GroupState:
+        """The group of its pods."""
+        return self.state.group(self.row)
 
     def is_on(self, node: str) -> bool:
         """Whether all its pods are on a node."""
@@ -83,6 +89,29 @@ def is_gang(group: GroupState, pods: Sequence[PodRow]) -> bool:
     return all(sum(pod.task == task for pod in pods) >= least for task, least in row.min_task_member.items())
 
 
+def is_whole(row: GroupRow) -> bool:
+    """Whether the pods of a group that no step has changed are one unit, which they give next if any.
+
+    They are all on nodes, no more than its standing minimum, and none is leaving, has ended or waits.
+    """
+    if row.pending or not 0 < row.min_member == row.standing_minimum >= len(row.pods) or row.min_task_member:
+        return False
+    return all(pod.node_name and pod.is_live and not pod.is_terminating for pod in row.pods.values())
+
+
+def whole_unit(
+    state: State, row: GroupRow, protection: Protection, young: Collection[str] = ()
+) -> Unit | None:
+    """The unit that such a group would give; its state is not needed for it."""
+    pods, is_starving = tuple(row.pods.values()), len(row.pods) < row.min_member
+    for pod in pods:
+        if protection.covers(pod) or (pod.key in young and not is_starving):
+            return None
+    if len(pods) > 1:
+        pods = tuple(sorted(pods, key=state.pod_order, reverse=True))
+    return Unit(state, row, pods, is_surplus=False, is_starving=is_starving)
+
+
 def next_unit(
     state: State, group: GroupState, protection: Protection, node: str = "", young: Collection[str] = ()
 ) -> Unit | None:
@@ -112,7 +141,7 @@ def units_of(
     is_free = len(free) == len(pods)
     if group.is_starving:
         if is_free:
-            yield Unit(group, tuple(pods), is_surplus=False, is_starving=True)
+            yield Unit(state, group.row, tuple(pods), is_surplus=False, is_starving=True)
         return
     if young:
         free = [pod for pod in free if pod.key not in young]
@@ -121,8 +150,8 @@ def units_of(
     for pod in free if len(new) + len(pods) > group.standing_minimum else ():
         left = [other for other in pods if other is not pod]
         if is_gang(group, [*new, *left]) and alone.take(pod):
-            yield Unit(group, (pod,), is_surplus=True)
+            yield Unit(state, group.row, (pod,), is_surplus=True)
             pods = left
     is_whole = group.row.min_member > 0 or alone.go_with_job
     if pods and is_whole and is_free and not new:  # what is just being bound cannot go with it
-        yield Unit(group, tuple(pods), is_surplus=False)
+        yield Unit(state, group.row, tuple(pods), is_surplus=False)
