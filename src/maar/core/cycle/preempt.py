@@ -44,13 +44,11 @@ class Preempt(Attempt):
         """What the victims of groups depend on that hold nothing: not on what their pods need."""
         return (group.leaf, group.row.namespace, group.row.priority, group.is_ready)
 
-    def find(self) -> list[Unit] | None:
-        """A lawful set; where there is no unit to take, it is noted that there is none for similar groups."""
-        found = super().find()
+    def _note_failure(self) -> None:
+        """Where there was no unit to take, there is none for similar groups."""
         is_held = self.search.min_runtimes.holds(self.leaf, self.waited)
         if self.is_without_victims and self.group.is_idle and not is_held:
             self.search.without_victims.add(self._victims_key(self.group))
-        return found
 
     def equivalence_key(self) -> object:
         """Its own unit, which it leaves out, is no victim for equal groups either: they use as much as it."""

@@ -69,15 +69,12 @@ class Reclaim(Attempt):
     @cached_property
     def short(self) -> tuple[int, ...]:
         """Resources that it needs and cannot get; room that a reservation holds for others is not there."""
-        usable = self.state.places.usable
-        allocatable, _, later = self.state.room.columns()
-        short = set(self._reserved)
+        short, idle, largest = set(self._reserved), self.search.idle_room, dict[int, int]()
+        for shape in {pod.shape for pod in self.pods}:
+            for resource, need in shape.needs:
+                largest[resource] = max(need, largest.get(resource, 0))
         for resource, amount in self.request:
-            idle = (allocatable[resource] - later[resource])[usable]  # [N]
-            largest = int(idle.max(initial=0))
-            if amount > int(idle.sum()) or any(
-                need > largest for pod in self.pods for row, need in pod.shape.needs if row == resource
-            ):
+            if not idle.is_enough(resource, amount) or not idle.is_on_one_node(resource, largest[resource]):
                 short.add(resource)
         return tuple(sorted(short or {resource for resource, _ in self.request}))
 
@@ -85,6 +82,8 @@ class Reclaim(Attempt):
     def is_reserved_first(self) -> bool:
         """Whether it stays within a guarantee that names everything it cannot get."""
         names, request = self.state.tables.axis.names, dict(self.request)
+        if not self.ledger.reservable:
+            return False
         for queue in self.path:
             spec = self.ledger.rows[queue].queue.spec.guarantee
             named = [row for row in request if names[row] in spec.resource or names[row] in spec.percentage]
@@ -110,18 +109,17 @@ class Reclaim(Attempt):
         """What was on loan, on what it cannot get, before the first eviction."""
         return self.search.loans.of(self.short)
 
-    def find(self) -> list[Unit] | None:
-        """Look at how things are before the search begins."""
-        if not self.is_worthwhile():
-            return None
+    def _read_before(self) -> None:
+        super()._read_before()
         _ = (self.short, self.used_before, self.is_reserved_first, self.shares_before, self.loans)
-        taken = super().find()
-        if taken is None and self.is_reserved_first:
-            self._name_blockers()
-        return taken
 
-    def _name_blockers(self) -> None:
+    def _fits_before(self) -> bool:
+        return False  # idle room is not enough, or what is reserved would be given away
+
+    def _note_failure(self) -> None:
         """A group within its guarantee that cannot start says which queues, pods and budgets stop it."""
+        if not self.is_reserved_first:
+            return
         blockers = []
         for row in self.ledger.rows:
             if not row.is_leaf or row.index == self.leaf or not self._is_overused(row.index):

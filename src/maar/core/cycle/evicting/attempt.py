@@ -10,8 +10,9 @@ gives (`leaves`). An attempt, all of it in trials of the state,
 
 1. takes the first unit that may be taken, until the pods fit; shares have changed, so the order is read again
    after every unit;
-2. drops units again that are not needed, from the one taken last (the most important) to the first;
-3. checks that the rest may still be taken, one after the other, and that the pods fit.
+2. drops units that are not needed, from the one taken last (the most important) to the first;
+3. where some were dropped, checks that the rest may still be taken, one after the other, and that the pods
+   fit.
 
 Units that are first in the order may be spread over many nodes, and their queues may have nothing more to
 give before any one node has room. So when steps 1 to 3 fail for the whole cluster, they are repeated for
@@ -151,43 +152,69 @@ class Attempt:
 
     # --- the search
 
-    def succeeds(self) -> list[Unit] | None:
+    def try_evict(self) -> list[Unit] | None:
         """Evict and promise if a lawful set exists; returns the victims."""
-        taken = self.find()
-        if taken is not None:
-            self._commit(taken)
+        with self.state.trial() as trial:
+            taken = self._try_take_lawful_set()
+            for unit in taken or ():
+                for pod in unit.pods:
+                    self.search.leaf_usage.leave(pod)
+                    self.state.record(Eviction(pod, self.group.row, self.action))
+            if taken is not None:
+                self.promises.try_promise()
+                trial.keep()
         return taken
 
     def find(self) -> list[Unit] | None:
         """A lawful set, anywhere or on one node alone; the state stays as it was."""
+        with self.state.trial():
+            taken = self._try_take_lawful_set()
+        self._put_back(taken or ())
+        return taken
+
+    def _try_take_lawful_set(self) -> list[Unit] | None:
+        """Take a lawful set, anywhere or on one node alone."""
         if not self.is_worthwhile():
             return None
-        _ = self.reserved_before  # computed before the search begins
-        taken = self._collect(None)
+        self._read_before()
+        taken = self._try_collect(None)
         for node in self._candidate_nodes() if taken is None and self.saw_candidates else ():
-            taken = self._collect(node)
+            taken = self._try_collect(node)
             if taken is not None:
                 break
-        return taken or None
+        if taken is None:
+            self._note_failure()
+        return taken
+
+    def _read_before(self) -> None:
+        """Read how things are before the first unit is taken."""
+        _ = self.reserved_before
+
+    def _note_failure(self) -> None:
+        """Note what a search that found no lawful set says of other groups, or for its own."""
 
     def units(self, leaf: int) -> UnitPool:
         """The units of a leaf that the beneficiary may find."""
         return self.search.pool(leaf, self.moment, self.waited)
 
-    def _collect(self, node: int | None) -> list[Unit] | None:
-        """Take units in order until the beneficiary fits; then trim, and check again."""
+    def _try_collect(self, node: int | None) -> list[Unit] | None:
+        """Take units in order until the beneficiary fits; where some are not needed, take the rest again."""
         self.promises.found = []
-        taken = self._gather(node)
-        if not taken:
-            return None
-        taken = Trimming(self.promises, self._may_grow, taken).needed()
-        return taken if self._is_lawful(taken) else None
+        with self.state.trial() as trial:
+            taken = self._gather(node)
+            needed = Trimming(self.promises, self._may_grow, taken).needed() if taken else []
+            if taken and len(needed) == len(taken) and not self._are_crippled(taken):
+                trial.keep()  # each might be taken when it was, and with all of them the pods fit
+                return taken
+        self._put_back(taken)
+        return needed if needed and self._try_take(needed) else None
 
     def _gather(self, node: int | None) -> list[Unit]:
-        """Find units in order, anywhere or on one node, with which the beneficiary fits; none if too few."""
+        """Take units in order, anywhere or on one node, until the beneficiary fits; none if too few."""
         taken, found = list[Unit](), True
-        with self.state.trial():
-            while not self._fits():
+        with self.state.trial() as trial:
+            fits = self._fits_before()
+            while not fits:
                 unit = next(self._candidates(node), None)
                 if unit is None:
                     found = False
@@ -200,8 +227,12 @@ class Attempt:
                     if node is None and not self._may_fit():
                         found = False
                         break
+                fits = self._fits()
+            if found:
+                trial.keep()
+                return taken
         self._put_back(taken)
-        return taken if found else []
+        return []
 
     def _may_fit(self) -> bool:
         """Whether the beneficiary may fit with all that can still be taken; true where it is not known.
@@ -274,6 +305,10 @@ class Attempt:
             self.search.budgets.spend(unit.pods, -1)
             self.search.put_back(unit)
 
+    def _fits_before(self) -> bool:
+        """Whether the beneficiary fits before the first unit is taken; then there is nothing to evict."""
+        return self._fits()
+
     def _fits(self) -> bool:
         """Whether the beneficiary may grow and finds its places, with the victims gone."""
         return self._may_grow() and self.promises.are_possible()
@@ -288,28 +323,26 @@ class Attempt:
         limits = ledger.deserved if self.action == "reclaim" else ledger.real
         return beside.leaves_room(self.leaf, self.request, limits)
 
-    def _is_lawful(self, taken: Sequence[Unit]) -> bool:
-        """Check every unit again after the trimming, in order."""
-        with self.state.trial():
-            for unit in taken:
-                if not self.may_take(unit):
-                    return False
-                for pod in unit.pods:
-                    self.state.evict(pod)
-            groups = {unit.row.key: unit.group for unit in taken}.values()
-            if any(is_crippled(self.state, group) for group in groups):
-                return False
-            return bool(taken) and self._fits()
-
-    def _commit(self, taken: Sequence[Unit]) -> None:
+    def _try_take(self, units: Sequence[Unit]) -> bool:
+        """Take units one after the other, if each may be taken then and the beneficiary fits at the end."""
+        taken = list[Unit]()
         with self.state.trial() as trial:
-            for unit in taken:
+            for unit in units:
+                if not self.may_take(unit):
+                    break
                 self._take(unit)
-                for pod in unit.pods:
-                    self.search.leaf_usage.leave(pod)
-                    self.state.record(Eviction(pod, self.group.row, self.action))
-            self.promises.are_made()
-            trial.keep()
+                taken.append(unit)
+            else:
+                if not self._are_crippled(units) and self._fits():
+                    trial.keep()
+                    return True
+        self._put_back(taken)
+        return False
+
+    def _are_crippled(self, taken: Sequence[Unit]) -> bool:
+        """Whether a group is left with too few pods, now that these are gone."""
+        groups = {unit.row.key: unit.group for unit in taken}.values()
+        return any(is_crippled(self.state, group) for group in groups)
 
     def _candidate_nodes(self) -> Iterator[int]:
         """Nodes with a unit that may be taken, and with room for the first pod if the leaves' pods left.

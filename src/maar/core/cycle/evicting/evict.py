@@ -44,7 +44,7 @@ def evict(state: State, attempt: type[Attempt]) -> None:
         one = attempt(search, group)
         equivalence_key = _equivalence_key(one)
         is_tried, job = equivalence_key not in failed, turns.order.job(group)
-        victims = state.held_room.without_hold(group, one.succeeds) if is_tried else None
+        victims = state.held_room.without_hold(group, one.try_evict) if is_tried else None
         if victims is None:
             blocked = failed.setdefault(equivalence_key, one.blocked)
             alike.setdefault(equivalence_key, []).extend(turns.failed(group, blocked))

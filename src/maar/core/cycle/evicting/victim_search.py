@@ -6,6 +6,7 @@ from typing import Final, Literal
 
 import numpy as np
 
+from maar.core.cycle.evicting.idle_room import IdleRoom
 from maar.core.cycle.evicting.loans import Loans
 from maar.core.cycle.evicting.min_runtimes import MinRuntimes
 from maar.core.cycle.evicting.protection import Budgets, Protection
@@ -36,6 +37,11 @@ class VictimSearch:
     def budgets(self) -> Budgets:
         """The disruption budgets."""
         return self.state.budgets
+
+    @cached_property
+    def idle_room(self) -> IdleRoom:
+        """What will be idle once all that are gone have left."""
+        return IdleRoom(self.state)
 
     @cached_property
     def loans(self) -> Loans:

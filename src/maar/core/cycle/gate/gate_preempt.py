@@ -202,7 +202,9 @@ class _AmountsOnly(Preempt):
         self._to_free = amounts
         self._before = list(self.ledger.used[self.leaf])
         self._gone = len(self.state.gone)
-        self._gathered = self._gather(node)
+        with self.state.trial():
+            self._gathered = self._gather(node)
+        self._put_back(self._gathered)
         return bool(self._gathered)
 
     def _fits(self) -> bool:
