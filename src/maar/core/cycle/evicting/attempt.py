@@ -35,7 +35,7 @@ costs its own steps only, not a copy of the cluster. What keeps V and the number
 namespaces without a possible victim are skipped (`may_be_victim`); a unit like one that was refused is not
 tested again in the same pass (`refusal`); groups with the same `equivalence_key` fail together until one
 succeeds (`evict.py`); a search ends where all that it can still take would not free enough (`_may_fit`);
-single nodes are left out where even all units of the leaves would not (`_candidate_nodes`).
+single nodes are left out where even all units of the leaves would not (`single_nodes.py`).
 
 Why not otherwise? The smallest set of victims is a packing problem, with no fast exact solution.
 kube-scheduler removes all less important pods of one node and puts back as many as it can; that knows neither
@@ -43,15 +43,12 @@ gangs, which need several nodes and are evicted whole, nor queues, whose shares 
 laws that the result obeys are in docs/specification/eviction.md. Decision record 10.
 """
 
-from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterator, Sequence
 from functools import cached_property
-from typing import ClassVar, Final, Literal
-
-import numpy as np
+from typing import ClassVar, Literal
 
 from maar.core.cycle.evicting.promises import FEW, Promises
+from maar.core.cycle.evicting.single_nodes import candidate_nodes
 from maar.core.cycle.evicting.trimming import Trimming, is_crippled
 from maar.core.cycle.evicting.unit_pool import UnitPool
 from maar.core.cycle.evicting.units import Rank, Unit
@@ -62,8 +59,6 @@ from maar.core.cycle.state import Eviction
 from maar.core.model.reasons import Refusal
 from maar.core.tables.axis import Needs
 from maar.core.tables.rows import Column
-
-_FEW_UNITS: Final = 100  # whose nodes are looked up, instead of the units of every node
 
 
 class Attempt:
@@ -178,7 +173,7 @@ class Attempt:
             return None
         self._read_before()
         taken = self._try_collect(None)
-        for node in self._candidate_nodes() if taken is None and self.saw_candidates else ():
+        for node in candidate_nodes(self) if taken is None and self.saw_candidates else ():
             taken = self._try_collect(node)
             if taken is not None:
                 break
@@ -253,13 +248,13 @@ class Attempt:
                 self.units(leaf).in_order(self.may_be_victim) if node is None else self._units_on(node, leaf)
             ):
                 known = len(refused)
-                if self._may_go(unit, refused):
+                if self.may_go(unit, refused):
                     self.saw_candidates = True
                     yield unit
                 elif len(refused) > known and self.refuses_all(leaf, refused):
                     break
 
-    def _may_go(self, unit: Unit, refused: set[object], allowed: set[object] | None = None) -> bool:
+    def may_go(self, unit: Unit, refused: set[object], allowed: set[object] | None = None) -> bool:
         """Whether a unit may be taken next.
 
         `refused` collects what refused units have in common; `allowed`, where nothing is taken meanwhile,
@@ -343,66 +338,3 @@ class Attempt:
         """Whether a group is left with too few pods, now that these are gone."""
         groups = {unit.row.key: unit.group for unit in taken}.values()
         return any(is_crippled(self.state, group) for group in groups)
-
-    def _candidate_nodes(self) -> Iterator[int]:
-        """Nodes with a unit that may be taken, and with room for the first pod if the leaves' pods left.
-
-        With what is idle elsewhere, there must then be room for all the other pods too.
-        """
-        places, (allocatable, _, later) = self.state.places, self.state.room.columns()
-        leaves = self.leaves()
-        idle, reserved = allocatable - later, self.search.leaf_usage.of(leaves)  # [R, N]
-        possible = places.usable & reserved.any(axis=0)  # [N]
-        for resource, amount in self.pods[0].shape.needs:
-            possible &= idle[resource] + reserved[resource] >= amount
-        for shape, count in Counter(pod.shape for pod in self.pods).items() if possible.any() else ():
-            now, then = (places.pods_per_node(shape, room, count) for room in (idle, idle + reserved))  # [N]
-            possible &= now.sum() - now + then >= count
-        nodes = np.flatnonzero(possible).tolist()
-        if nodes and sum(self.units(leaf).count(self.may_be_victim) for leaf in leaves) <= _FEW_UNITS:
-            with_units, rows = self._nodes_with_units(), self.state.room.nodes
-            yield from [node for node in nodes if rows[node].name in with_units]
-            return
-        verdicts = {leaf: _Verdicts() for leaf in leaves}
-        for node in nodes:
-            if self._has_units(node, verdicts):
-                yield node
-
-    def _has_units(self, node: int, verdicts: Mapping[int, "_Verdicts"]) -> bool:
-        """Whether a node has a gang that may be taken and is nowhere else, or a pod of a job with surplus."""
-        row = self.state.room.nodes[node]
-        groups = {pod.group_key for pod in row.pods.values()}
-        for leaf, known in verdicts.items():
-            pool = self.units(leaf)
-            for unit in filter(None, [pool.unit(key, self.may_be_victim) for key in groups if key in pool]):
-                if unit.is_surplus:
-                    if any(pod.node_name == row.name for pod in self.state.holders(unit.group)):
-                        return True
-                elif unit.is_on(row.name) and self._may_go(unit, known.refused, known.allowed):
-                    return True
-        return False
-
-    def _nodes_with_units(self) -> set[str]:
-        """Nodes with a gang that may be taken and is nowhere else, or with a pod of a job with surplus."""
-        nodes: set[str] = set()
-        for leaf in self.leaves():
-            known = _Verdicts()
-            for unit in self.units(leaf).in_order(self.may_be_victim):
-                node = unit.pods[0].node_name
-                if unit.is_surplus:
-                    nodes.update([pod.node_name for pod in self.state.holders(unit.group)])
-                elif (
-                    node not in nodes
-                    and unit.is_on(node)
-                    and self._may_go(unit, known.refused, known.allowed)
-                ):
-                    nodes.add(node)
-        return nodes
-
-
-@dataclass(slots=True)
-class _Verdicts:
-    """What units of a leaf have in common that may be taken while nothing is, and that may not."""
-
-    refused: set[object] = field(default_factory=set)
-    allowed: set[object] = field(default_factory=set)

@@ -26,6 +26,7 @@ import numpy as np
 
 from maar.core.cycle.evicting.loans import would_run_on_loan
 from maar.core.cycle.evicting.protected_until import ProtectedUntil
+from maar.core.cycle.evicting.single_nodes import nodes_with_units
 from maar.core.cycle.evicting.units import Rank, Unit
 from maar.core.cycle.evicting.victim_search import VictimSearch
 from maar.core.cycle.gate.enqueue_gate import has_pods
@@ -221,5 +222,5 @@ class _AmountsOnly(Preempt):
         for row, amount in amounts:
             possible &= held[row] >= amount
         nodes = np.flatnonzero(possible).tolist()
-        with_units = self._nodes_with_units() if nodes else ()
+        with_units = nodes_with_units(self) if nodes else ()
         return [node for node in nodes if self.state.room.nodes[node].name in with_units]
