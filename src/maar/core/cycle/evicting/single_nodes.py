@@ -21,8 +21,8 @@ from maar.core.tables.rows import PodRow
 _FEW_UNITS: Final = 100  # whose nodes are looked up, instead of the units of every node
 
 
-class Attempt(Protocol):
-    """What is read of an attempt."""
+class UnitSearch(Protocol):
+    """What is read of the attempt that searches."""
 
     state: State
     search: VictimSearch
@@ -49,7 +49,7 @@ class _Verdicts:
     allowed: set[object] = field(default_factory=set)
 
 
-def candidate_nodes(attempt: Attempt) -> Iterator[int]:
+def candidate_nodes(attempt: UnitSearch) -> Iterator[int]:
     """Nodes with a unit that may be taken, and with room for the first pod if the leaves' pods left.
 
     With what is idle elsewhere, there must then be room for all the other pods too.
@@ -74,7 +74,7 @@ def candidate_nodes(attempt: Attempt) -> Iterator[int]:
             yield node
 
 
-def _has_units(attempt: Attempt, node: int, verdicts: Mapping[int, "_Verdicts"]) -> bool:
+def _has_units(attempt: UnitSearch, node: int, verdicts: Mapping[int, "_Verdicts"]) -> bool:
     """Whether a node has a gang that may be taken and is nowhere else, or a pod of a job with surplus."""
     row = attempt.state.room.nodes[node]
     groups = {pod.group_key for pod in row.pods.values()}
@@ -89,7 +89,7 @@ def _has_units(attempt: Attempt, node: int, verdicts: Mapping[int, "_Verdicts"])
     return False
 
 
-def nodes_with_units(attempt: Attempt) -> set[str]:
+def nodes_with_units(attempt: UnitSearch) -> set[str]:
     """Nodes with a gang that may be taken and is nowhere else, or with a pod of a job with surplus."""
     nodes: set[str] = set()
     for leaf in attempt.leaves():
