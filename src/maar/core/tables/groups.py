@@ -5,6 +5,7 @@ pods, or had completed before they were deleted.
 """
 
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 from operator import attrgetter
 from typing import Final
 
@@ -114,7 +115,7 @@ def sum_up(group: GroupRow, axis: ResourceAxis) -> None:
     group.used = tuple(_together(holders_of(placed), axis)) if placed else ()
     shapes = {pod.shape for pod in live} if len(live) > 1 else [pod.shape for pod in live]
     group.tolerations = frozenset([shape.tolerations for shape in shapes])
-    group.to_start = None if group.min_resources is None else _to_start(group, live, gated)
+    group.to_start = _to_start(group, live, gated)
     group.phase, group.phase_at_rest = phase_before(group), None
     group.asked = group.admitted = ()
     if group.phase != "Completed":
@@ -134,9 +135,11 @@ def is_not_started(group: GroupRow) -> bool:
 
 def _sort_out(group: GroupRow) -> tuple[list[PodRow], list[PodRow]]:
     """Find the pods that wait, in order; give those with a place, the succeeded included, and the gated."""
-    pending, placed, gated = [], [], []
+    pending, placed, gated, on_nodes = [], [], [], 0
     group.has_queue_gate = False
     for pod in group.pods.values():
+        if pod.node_name:
+            on_nodes += 1
         if pod.is_live and not pod.is_terminating:
             group.has_queue_gate |= bool(pod.queue_gate) and not pod.node_name
             if pod.node_name or pod.counted is not None:
@@ -150,26 +153,38 @@ def _sort_out(group: GroupRow) -> tuple[list[PodRow], list[PodRow]]:
     if len(pending) > 1:
         pending.sort(key=attrgetter("order"))
     group.pending, group.gated, group.placed = pending, len(gated), len(placed)
+    group.on_nodes = on_nodes
     return placed, gated
 
 
-def _to_start(group: GroupRow, live: Sequence[PodRow], gated: Sequence[PodRow]) -> Needs:
+def _to_start(group: GroupRow, live: Sequence[PodRow], gated: Sequence[PodRow]) -> Needs | None:
     """What a group with minResources needs to start, for the gate, its queue's request and what is admitted.
 
     Its first minMember pods, less those that have succeeded, say so where minResources is less: operators
     leave resources out or write wrong units. What pods with scheduling gates ask for is taken off. Pods are
     counted where minResources does.
     """
-    least = dict(group.min_resources or ())
-    for pod in gated:
-        for row, amount in pod.shape.needs:
-            least[row] = max(0, least.get(row, 0) - amount)
+    if group.min_resources is None:
+        return None
     succeeded = group.placed + len(group.pending) - len(live)
     needed = max(min(1, group.min_member), group.min_member - succeeded)
     first = sorted(live, key=attrgetter("order"))[:needed] if len(live) > needed else live
-    together: dict[int, int] = {}
-    for pod in first:
-        for row, amount in pod.shape.needs:
+    return _larger_of(
+        group.min_resources,
+        tuple([pod.shape.needs for pod in gated]),
+        tuple([pod.shape.needs for pod in first]),
+    )
+
+
+@lru_cache(maxsize=4096)
+def _larger_of(least_stated: Needs, gated: tuple[Needs, ...], first: tuple[Needs, ...]) -> Needs:
+    """The larger of what is stated, less what gated pods ask for, and what the first pods ask for."""
+    least, together = dict(least_stated), dict[int, int]()
+    for needs in gated:
+        for row, amount in needs:
+            least[row] = max(0, least.get(row, 0) - amount)
+    for needs in first:
+        for row, amount in needs:
             together[row] = together.get(row, 0) + amount
     if PODS_ROW not in least:
         together.pop(PODS_ROW, None)

@@ -15,6 +15,7 @@ from maar.core.tables.rows import AmountColumn, GroupOrder, GroupRow
 
 Job = tuple[float, GroupOrder, str]  # what it uses, its order and its key: the largest is evicted first
 _KindOfUnit = tuple[str, tuple[Rank, ...]]  # a namespace, and the ranks that a unit may have
+_Rows = dict[str, GroupRow]
 MayBeVictim = Callable[[Rank, str, float], bool]  # the rank, the namespace, and what that uses per weight
 
 
@@ -40,22 +41,35 @@ class UnitPool:
         self._jobs: dict[Rank, dict[str, list[Job]]] = {}  # by namespace, sorted
         self.sizes: set[Size] = set()  # of all units that have been computed
         self._shares: dict[str, float] = {}  # of namespaces, per weight
-        self._unread: dict[_KindOfUnit, dict[str, GroupRow]] = {}  # groups whose units are not computed yet
+        self._unread: dict[_KindOfUnit, _Rows] = {}  # groups whose units are not computed yet
         self._kinds: dict[str, _KindOfUnit] = {}  # of those groups
         self._gone: dict[str, tuple[Unit, Job] | None] = {}  # of groups that are gone: what they had before
         self._share_of: dict[AmountColumn, float] = {}  # of the cluster, by what a job uses
+        look_at, at_first = state.groups.look_at, dict[tuple[object, ...], tuple[_KindOfUnit, _Rows]]()
         for row in state.ledger.rows[leaf].groups.values():
-            if row.kind is None and _has_nodes(row):
-                known = state.groups.look_at(row)
-                if min_runtimes is not None and min_runtimes.ends(row):
-                    self._young[row.key], known = row, state.group(row)
-                    young = (row.namespace, _possible_ranks(known))
-                    self._young_kinds.setdefault(young, []).append(row)
-                ranks = (_ranks_at_first(row) if known is None else None) or _ranks_now(state.group(row))
-                kind = self._kinds[row.key] = (row.namespace, ranks)
-                self._unread.setdefault(kind, {})[row.key] = row
+            if not row.on_nodes or row.kind is not None:
+                continue
+            known = look_at(row)
+            if min_runtimes is not None and min_runtimes.ends(row):
+                self._young[row.key], known = row, state.group(row)
+                young = (row.namespace, _possible_ranks(known))
+                self._young_kinds.setdefault(young, []).append(row)
+            if known is None and row.standing_minimum == row.min_member and not row.min_task_member:
+                key = (row.namespace, row.priority, row.placed < row.min_member, row.placed > row.min_member)
+                found = at_first.get(key)
+                if found is None:
+                    ranks = _ranks(key[2], row.priority, key[3])
+                    found = at_first[key] = self._unread_of((row.namespace, ranks))
+            else:
+                found = self._unread_of((row.namespace, _ranks_now(state.group(row))))
+            self._kinds[row.key], rows = found
+            rows[row.key] = row
         for namespace, _ in self._unread:
             self._shares[namespace] = state.namespace_share(leaf, namespace)
+
+    def _unread_of(self, kind: _KindOfUnit) -> tuple[_KindOfUnit, _Rows]:
+        """The groups of a kind whose units are not computed yet."""
+        return kind, self._unread.setdefault(kind, {})
 
     def _read(self, may_be_victim: MayBeVictim) -> None:
         """Compute the units that may be victims."""
@@ -260,25 +274,10 @@ def _ranks_now(group: GroupState) -> tuple[Rank, ...]:
     return _ranks(group.is_starving, group.row.priority, group.placed > group.standing_minimum)
 
 
-def _ranks_at_first(row: GroupRow) -> tuple[Rank, ...] | None:
-    """The same of a group that is as it was when the cycle began; None where more than its row is needed."""
-    if row.standing_minimum < row.min_member or row.min_task_member:
-        return None
-    return _ranks(row.placed < row.min_member, row.priority, row.placed > row.standing_minimum)
-
-
 @lru_cache(maxsize=1024)
 def _ranks(is_starving: bool, priority: int, has_surplus: bool) -> tuple[Rank, ...]:  # noqa: FBT001 (of a key)
     whole = Rank(not is_starving, priority, True)
     return (whole, whole._replace(is_not_surplus=False)) if has_surplus else (whole,)
-
-
-def _has_nodes(row: GroupRow) -> bool:
-    """Whether a pod of a group is on a node."""
-    for pod in row.pods.values():  # noqa: SIM110 (it is asked for every group of a queue)
-        if pod.node_name:
-            return True
-    return False
 
 
 def _possible_ranks(group: GroupState) -> tuple[Rank, ...]:
@@ -288,5 +287,4 @@ def _possible_ranks(group: GroupState) -> tuple[Rank, ...]:
     """
     if group.is_starving:
         return ()
-    on_nodes = len([1 for pod in group.row.pods.values() if pod.node_name])
-    return _ranks(False, group.row.priority, on_nodes > group.standing_minimum)
+    return _ranks(False, group.row.priority, group.row.on_nodes > group.standing_minimum)
