@@ -231,7 +231,7 @@ def _takers(search: VictimSearch, kind: type[Attempt], unit: Unit) -> Iterator[G
 
 
 def _may_take(attempt: Attempt, unit: Unit) -> bool:
-    namespace, leaf = unit.row.namespace, unit.group.leaf
+    namespace, leaf = unit.row.namespace, unit.leaf
     share = attempt.state.namespace_share(leaf, namespace)
     return (
         attempt.is_worthwhile()

@@ -8,6 +8,13 @@ from typing import ClassVar, Final, Literal
 from maar.core.cycle.evicting.attempt import Attempt
 from maar.core.cycle.evicting.evict import evict
 from maar.core.cycle.evicting.loans import LoanedPods
+from maar.core.cycle.evicting.strategies import (
+    ShareBefore,
+    ShareLeft,
+    is_overused,
+    keeps_guarantee,
+    stays_better_off,
+)
 from maar.core.cycle.evicting.units import Unit
 from maar.core.cycle.evicting.victim_search import VictimSearch
 from maar.core.cycle.group_state import GroupState
@@ -100,9 +107,9 @@ class Reclaim(Attempt):
         return {queue: list(self.ledger.used[queue]) for queue in self.path}
 
     @cached_property
-    def shares_before(self) -> dict[int, float]:
+    def shares_before(self) -> dict[int, ShareBefore]:
         """The shares of its own branches, on what it cannot get, before the first eviction."""
-        return {queue: self.ledger.share(queue, resources=self.short) for queue in self.path}
+        return {queue: ShareBefore(self.ledger.share(queue, resources=self.short)) for queue in self.path}
 
     @cached_property
     def loans(self) -> LoanedPods:
@@ -153,7 +160,7 @@ class Reclaim(Attempt):
         super()._take(unit)
         if self._changed is None:
             return
-        for leaf in self._near(unit.group.leaf):
+        for leaf in self._near(unit.leaf):
             key = self._keys.pop(leaf, None)
             if key is not None:
                 del self._in_order[bisect_left(self._in_order, key)]
@@ -209,10 +216,7 @@ class Reclaim(Attempt):
             used, deserved = ledger.used[queue], ledger.deserved[queue]
             if without or ledger.held:
                 used = self._used(queue, without)
-            for row in short:
-                if used[row] > deserved[row]:
-                    break
-            else:
+            if not is_overused(used, deserved=deserved, resources=short):
                 return False
         return True
 
@@ -235,7 +239,7 @@ class Reclaim(Attempt):
 
         Of a unit on loan only overuse is asked. For all others, those on loan count as gone.
         """
-        leaf = unit.group.leaf
+        leaf = unit.leaf
         if unit.resources.isdisjoint(self.short):
             return False
         if self.loans.has(unit):
@@ -244,20 +248,21 @@ class Reclaim(Attempt):
 
     def _may_go_after(self, unit: Unit, gone: Mapping[int, Column]) -> bool:
         """Whether a unit that is not on loan may be taken once so much more of its queues is gone."""
-        leaf, lost = unit.group.leaf, unit.resources
+        leaf, lost = unit.leaf, unit.resources
         if not self._is_overused(leaf, gone):
             return False
         branch = self._branch(leaf)
-        if self.ledger.reservable and not all(
-            self._keeps_guarantee(queue, unit.left_of(self._used(queue, gone)), lost) for queue in branch
-        ):
-            return False
+        for queue in branch if self.ledger.reservable else ():
+            left = unit.left_of(self._used(queue, gone))
+            if not keeps_guarantee(left, guarantee=self.ledger.guarantee[queue], lost=lost):
+                return False
         if self.is_reserved_first:
             return True
         paths = self.ledger.paths[leaf]
         mine = next(queue for queue in reversed(self.path) if queue not in paths)
-        left = self.ledger.share(branch[-1], unit.left_of(self._used(branch[-1], gone)), self.short)
-        return left > self.shares_before[mine]
+        left = unit.left_of(self._used(branch[-1], gone))
+        share_left = ShareLeft(self.ledger.share(branch[-1], left, self.short))
+        return stays_better_off(share_left, self.shares_before[mine])
 
     def units_at_most(self) -> list[Unit] | None:
         """The first units of each size of every namespace, as many as could be taken if no others were.
@@ -268,7 +273,7 @@ class Reclaim(Attempt):
         """
         if self.loans.are_any or self.search.budgets.are_any:
             return None
-        if self.ledger.held or self.state.places.any_has_affinity:
+        if self.ledger.held or self.state.are_promises_dependent:
             return None
         found = list[Unit]()
         for leaf in self.leaves():
@@ -279,7 +284,7 @@ class Reclaim(Attempt):
         """How many units of the size of one may be taken from its leaf if no others are."""
         if unit.resources.isdisjoint(self.short):
             return 0
-        leaf = unit.group.leaf
+        leaf = unit.leaf
         branch, there = self._branch(leaf), self.units(leaf).count(self.may_be_victim)
 
         def is_too_many(others: int) -> bool:
@@ -288,10 +293,6 @@ class Reclaim(Attempt):
             return not self._may_go_after(unit, dict.fromkeys(branch, gone))
 
         return bisect_left(range(there), True, key=is_too_many)
-
-    def _keeps_guarantee(self, queue: int, used: Column, lost: frozenset[int]) -> bool:
-        guarantee = self.ledger.guarantee[queue]
-        return all(guarantee[row] == 0 or used[row] >= guarantee[row] for row in lost)
 
     def allows(self) -> bool:
         """Within deserved at every level, and nothing reserved is given away, with the victims gone."""

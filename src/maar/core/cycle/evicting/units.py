@@ -8,6 +8,7 @@ from typing import NamedTuple
 from maar.core.cycle.evicting.batch_jobs import LonePods
 from maar.core.cycle.evicting.protection import Protection
 from maar.core.cycle.group_state import GroupState
+from maar.core.cycle.placing.room import NOWHERE
 from maar.core.cycle.state import State
 from maar.core.tables.axis import Needs
 from maar.core.tables.rows import Column, GroupRow, PodRow
@@ -51,6 +52,11 @@ class Unit:
     def group(self) -> GroupState:
         """The group of its pods."""
         return self.state.group(self.row)
+
+    @property
+    def leaf(self) -> int:
+        """The leaf queue of its group."""
+        return NOWHERE if self.row.leaf is None else self.row.leaf.index
 
     def is_on(self, node: str) -> bool:
         """Whether all its pods are on a node."""

@@ -82,12 +82,12 @@ class VictimSearch:
 
     def take(self, unit: Unit) -> None:
         """A unit is gone, for a while or for good."""
-        for pool in self._pools.get(unit.group.leaf, _NO_POOLS).values():
+        for pool in self._pools.get(unit.leaf, _NO_POOLS).values():
             pool.take(unit)
 
     def put_back(self, unit: Unit) -> None:
         """A unit that was gone for a while is back, with all that was gone after it."""
-        for pool in self._pools.get(unit.group.leaf, _NO_POOLS).values():
+        for pool in self._pools.get(unit.leaf, _NO_POOLS).values():
             pool.put_back(unit)
 
     def refresh(self, group: GroupState) -> None:
