@@ -135,14 +135,17 @@ def is_not_started(group: GroupRow) -> bool:
 
 def _sort_out(group: GroupRow) -> tuple[list[PodRow], list[PodRow]]:
     """Find the pods that wait, in order; give those with a place, the succeeded included, and the gated."""
-    pending, placed, gated, on_nodes = [], [], [], 0
+    pending, placed, gated, on_nodes, stays = [], [], [], 0, 0
     group.has_queue_gate = False
     for pod in group.pods.values():
         if pod.node_name:
             on_nodes += 1
         if pod.is_live and not pod.is_terminating:
             group.has_queue_gate |= bool(pod.queue_gate) and not pod.node_name
-            if pod.node_name or pod.counted is not None:
+            if pod.node_name:
+                stays += 1
+                placed.append(pod)
+            elif pod.counted is not None:
                 placed.append(pod)
             elif pod.is_gated:
                 gated.append(pod)  # it counts in no request yet
@@ -153,7 +156,7 @@ def _sort_out(group: GroupRow) -> tuple[list[PodRow], list[PodRow]]:
     if len(pending) > 1:
         pending.sort(key=attrgetter("order"))
     group.pending, group.gated, group.placed = pending, len(gated), len(placed)
-    group.on_nodes = on_nodes
+    group.on_nodes, group.stays = on_nodes, stays
     return placed, gated
 
 

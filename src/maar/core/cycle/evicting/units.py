@@ -44,9 +44,13 @@ class Unit:
 
     def __post_init__(self) -> None:
         self.rank = Rank(not self.is_starving, self.row.priority, not self.is_surplus)
+        if len(self.pods) == 1:
+            needs, counted = self.pods[0].shape.needs, self.pods[0].counted
+            self.needs, self.used = (needs,), needs if counted is not None and counted.is_used else ()
+            return
         self.needs = tuple([pod.shape.needs for pod in self.pods])
         used = [pod.shape.needs for pod in self.pods if pod.counted is not None and pod.counted.is_used]
-        self.used = used[0] if len(used) == 1 else tuple([one for needs in used for one in needs])
+        self.used = tuple([one for needs in used for one in needs])
 
     @property
     def group(self) -> GroupState:
@@ -98,11 +102,10 @@ def is_gang(group: GroupState, pods: Sequence[PodRow]) -> bool:
 def is_whole(row: GroupRow) -> bool:
     """Whether the pods of a group that no step has changed are one unit, which they give next if any.
 
-    They are all on nodes, no more than its standing minimum, and none is leaving, has ended or waits.
+    They all stay on nodes, and are no more than its standing minimum.
     """
-    if row.pending or not 0 < row.min_member == row.standing_minimum >= len(row.pods) or row.min_task_member:
-        return False
-    return all(pod.node_name and pod.is_live and not pod.is_terminating for pod in row.pods.values())
+    count = len(row.pods)
+    return row.stays == count <= row.standing_minimum == row.min_member and not row.min_task_member
 
 
 def whole_unit(
