@@ -46,8 +46,7 @@ class Reclaim(Attempt):
     def __init__(self, search: VictimSearch, group: GroupState) -> None:
         super().__init__(search, group)
         self.path = self.ledger.paths[self.leaf]
-        self._branches: dict[int, list[int]] = {}  # by leaf; see `_branch`
-        self._leaves_near: dict[int, list[int]] = {}  # by leaf; see `_near`
+        self._branches = search.branches(self.leaf)
         self._keys: dict[int, _Key] = {}  # by leaf; those that are not overused have none
         self._in_order: list[_Key] = []
         self._changed: list[int] | None = None  # leaves whose keys may be others; None: all
@@ -94,17 +93,12 @@ class Reclaim(Attempt):
         for queue in self.path:
             spec = self.ledger.rows[queue].queue.spec.guarantee
             named = [row for row in request if names[row] in spec.resource or names[row] in spec.percentage]
-            used, guarantee = self.used_before[queue], self.ledger.guarantee[queue]
+            used, guarantee = self.ledger.used[queue], self.ledger.guarantee[queue]
             if set(self.short) <= set(named) and all(
                 used[row] + request[row] <= guarantee[row] for row in named
             ):
                 return True
         return False
-
-    @cached_property
-    def used_before(self) -> dict[int, list[int]]:
-        """What the queues of its path used before the first eviction."""
-        return {queue: list(self.ledger.used[queue]) for queue in self.path}
 
     @cached_property
     def shares_before(self) -> dict[int, ShareBefore]:
@@ -118,7 +112,7 @@ class Reclaim(Attempt):
 
     def _read_before(self) -> None:
         super()._read_before()
-        _ = (self.short, self.used_before, self.is_reserved_first, self.shares_before, self.loans)
+        _ = (self.short, self.is_reserved_first, self.shares_before, self.loans)
 
     def _fits_before(self) -> bool:
         return False  # idle room is not enough, or what is reserved would be given away
@@ -148,7 +142,7 @@ class Reclaim(Attempt):
 
     def leaves(self) -> Sequence[int]:
         """Reclaimable leaves, the nearest first; then branch against branch from where they part."""
-        for leaf in self._reclaimable if self._changed is None else self._changed:
+        for leaf in self._branches.leaves if self._changed is None else self._changed:
             if self._is_overused(leaf):
                 self._keys[leaf] = key = (self._branch_key(leaf), leaf)
                 insort(self._in_order, key)
@@ -160,7 +154,7 @@ class Reclaim(Attempt):
         super()._take(unit)
         if self._changed is None:
             return
-        for leaf in self._near(unit.leaf):
+        for leaf in self._branches.near(unit.leaf):
             key = self._keys.pop(leaf, None)
             if key is not None:
                 del self._in_order[bisect_left(self._in_order, key)]
@@ -173,35 +167,8 @@ class Reclaim(Attempt):
         self._in_order.clear()
         self._changed = None
 
-    @cached_property
-    def _reclaimable(self) -> list[int]:
-        """The leaves that may have victims while they use more than they deserve."""
-        return [
-            row.index
-            for row in self.ledger.rows
-            if row.is_leaf and row.index != self.leaf and row.queue.spec.reclaimable
-        ]
-
-    def _branch(self, leaf: int) -> list[int]:
-        """A victim's leaf and the queues above it, up to where its branch meets the beneficiary's."""
-        branch = self._branches.get(leaf)
-        if branch is None:
-            branch = self._branches[leaf] = [
-                queue for queue in self.ledger.paths[leaf] if queue not in self.path
-            ]
-        return branch
-
-    def _near(self, leaf: int) -> list[int]:
-        """The reclaimable leaves of which a queue of the branch is on the path of a leaf."""
-        near = self._leaves_near.get(leaf)
-        if near is None:
-            path = frozenset(self.ledger.paths[leaf])
-            near = [one for one in self._reclaimable if not path.isdisjoint(self._branch(one))]
-            self._leaves_near[leaf] = near
-        return near
-
     def _branch_key(self, leaf: int) -> _BranchKey:
-        branch, ledger = self._branch(leaf), self.ledger
+        branch, ledger = self._branches.of(leaf), self.ledger
         keys = [
             (priority, weight, -ledger.share(queue), -created, order)
             for queue in reversed(branch)
@@ -212,7 +179,7 @@ class Reclaim(Attempt):
     def _is_overused(self, leaf: int, without: Mapping[int, Column] = _NOTHING) -> bool:
         """Whether a leaf and every queue up to where the branches meet use more than they deserve."""
         ledger, short = self.ledger, self.short
-        for queue in self._branch(leaf):
+        for queue in self._branches.of(leaf):
             used, deserved = ledger.used[queue], ledger.deserved[queue]
             if without or ledger.held:
                 used = self._used(queue, without)
@@ -251,18 +218,16 @@ class Reclaim(Attempt):
         leaf, lost = unit.leaf, unit.resources
         if not self._is_overused(leaf, gone):
             return False
-        branch = self._branch(leaf)
+        branch = self._branches.of(leaf)
         for queue in branch if self.ledger.reservable else ():
             left = unit.left_of(self._used(queue, gone))
             if not keeps_guarantee(left, guarantee=self.ledger.guarantee[queue], lost=lost):
                 return False
         if self.is_reserved_first:
             return True
-        paths = self.ledger.paths[leaf]
-        mine = next(queue for queue in reversed(self.path) if queue not in paths)
         left = unit.left_of(self._used(branch[-1], gone))
         share_left = ShareLeft(self.ledger.share(branch[-1], left, self.short))
-        return stays_better_off(share_left, self.shares_before[mine])
+        return stays_better_off(share_left, self.shares_before[self._branches.own(leaf)])
 
     def units_at_most(self) -> list[Unit] | None:
         """The first units of each size of every namespace, as many as could be taken if no others were.
@@ -285,7 +250,7 @@ class Reclaim(Attempt):
         if unit.resources.isdisjoint(self.short):
             return 0
         leaf = unit.leaf
-        branch, there = self._branch(leaf), self.units(leaf).count(self.may_be_victim)
+        branch, there = self._branches.of(leaf), self.units(leaf).count(self.may_be_victim)
 
         def is_too_many(others: int) -> bool:
             gone = self.state.tables.axis.zeros()

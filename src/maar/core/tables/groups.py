@@ -12,7 +12,7 @@ from typing import Final
 from maar.core.model.pod_group import PodGroupPhase
 from maar.core.tables.axis import PODS_ROW, Needs, ResourceAxis
 from maar.core.tables.counting import add
-from maar.core.tables.rows import AmountColumn, Column, GroupRow, PodRow, QueueRow
+from maar.core.tables.rows import AmountColumn, GroupRow, PodRow, QueueRow
 from maar.core.tables.tolerated import Tolerated
 
 ADMITTED_PHASES: Final = ("Inqueue", "Running", "Unknown")
@@ -112,16 +112,14 @@ def sum_up(group: GroupRow, axis: ResourceAxis) -> None:
     live = [*[pod for pod in placed if pod.is_live], *group.pending] if placed else group.pending
     if group.min_task_member:
         group.tasks = {task: sum(pod.task == task for pod in placed) for task in group.min_task_member}
-    group.used = tuple(_together(holders_of(placed), axis)) if placed else ()
+    group.used = _together(holders_of(placed), axis) if placed else ()
     shapes = {pod.shape for pod in live} if len(live) > 1 else [pod.shape for pod in live]
     group.tolerations = frozenset([shape.tolerations for shape in shapes])
     group.to_start = _to_start(group, live, gated)
     group.phase, group.phase_at_rest = phase_before(group), None
     group.asked = group.admitted = ()
     if group.phase != "Completed":
-        asked = _together(live, axis)
-        _raise(asked, group.to_start)
-        group.asked = tuple(asked)
+        group.asked = _together(live, axis, group.to_start)
         if placed and any(pod.is_live for pod in placed):
             group.admitted = _admitted_with(group, axis)
 
@@ -219,22 +217,23 @@ def holders_of(pods: Iterable[PodRow]) -> list[PodRow]:
 def _admitted_with(group: GroupRow, axis: ResourceAxis) -> AmountColumn:
     """The larger of what a group needs to start and what its pods hold without surplus above minMember."""
     holders = sorted(holders_of(group.pods.values()), key=attrgetter("order"))
-    column = _together(holders[: group.min_member], axis)
-    _raise(column, group.to_start)
-    return tuple(column)
+    return _together(holders[: group.min_member], axis, group.to_start)
 
 
-def _together(pods: list[PodRow], axis: ResourceAxis) -> Column:
-    column = [0] * len(axis.names)
-    for pod in pods:
-        for row, amount in pod.shape.needs:
+def _together(pods: Iterable[PodRow], axis: ResourceAxis, least: Needs | None = None) -> AmountColumn:
+    """What pods need together, and no less than some amounts."""
+    return _sum_of(tuple([pod.shape.needs for pod in pods]), least, len(axis.names))
+
+
+@lru_cache(maxsize=4096)  # thousands of groups are of few kinds
+def _sum_of(pods: tuple[Needs, ...], least: Needs | None, resources: int) -> AmountColumn:
+    column = [0] * resources
+    for needs in pods:
+        for row, amount in needs:
             column[row] += amount
-    return column
-
-
-def _raise(column: Column, least: Needs | None) -> None:
     for row, amount in least or ():
         column[row] = max(column[row], amount)
+    return tuple(column)
 
 
 def attach(group: GroupRow, queue: QueueRow | None) -> None:

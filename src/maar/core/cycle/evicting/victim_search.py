@@ -6,6 +6,7 @@ from typing import Final, Literal
 
 import numpy as np
 
+from maar.core.cycle.evicting.branches import Branches
 from maar.core.cycle.evicting.idle_room import IdleRoom
 from maar.core.cycle.evicting.loans import Loans
 from maar.core.cycle.evicting.min_runtimes import MinRuntimes
@@ -32,6 +33,7 @@ class VictimSearch:
         self.without_victims: set[object] = set()  # what groups have in common for which there are none
         self._pools: dict[int, dict[str, UnitPool]] = {}  # by leaf; for what is in `pool`
         self._queue_orders: dict[int, tuple[int, int, float, str]] = {}
+        self._branches: dict[int, Branches] = {}  # by leaf of a beneficiary
 
     @property
     def budgets(self) -> Budgets:
@@ -61,6 +63,10 @@ class VictimSearch:
                 row.order,
             )
         return order
+
+    def branches(self, leaf: int) -> Branches:
+        """The branches of the tree beside a beneficiary's leaf."""
+        return self._branches.get(leaf) or self._branches.setdefault(leaf, Branches(self.state.ledger, leaf))
 
     def pool(self, leaf: int, moment: float, waited: float) -> UnitPool:
         """The units of a leaf at a time, for a beneficiary that has waited for so long.
