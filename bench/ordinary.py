@@ -1,8 +1,8 @@
 """What every cluster has beside its batch work: the parts of the fixture `ordinary`, each to be had alone."""
 
-from collections.abc import Collection, Iterable, Iterator
-from datetime import timedelta
-from typing import Final
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from datetime import UTC, datetime, timedelta
+from typing import Final, cast
 
 from cycle_bench import GIB, job, ready_node, work_of
 from msgspec.structs import replace
@@ -15,8 +15,8 @@ from maar.core.model.affinity import (
     PreferredPodTerm,
     TopologySpreadConstraint,
 )
-from maar.core.model.events import Event, Upserted
-from maar.core.model.metadata import LabelSelector, Metadata, OwnerReference
+from maar.core.model.events import AnyObject, Event, Upserted
+from maar.core.model.metadata import LabelSelector, Metadata, Object, OwnerReference
 from maar.core.model.node import Node, Taint
 from maar.core.model.pod import Container, ContainerPort, Pod, PodSpec, PodStatus
 from maar.core.model.pod_group import PodGroup
@@ -39,7 +39,9 @@ _NAMESPACES: Final = 3
 _YOUNG: Final = 10  # one group of so many has started a moment ago
 
 
-def ordinary(events: Iterable[Event], parts: Collection[str] = tuple(PARTS)) -> Iterator[Event]:
+def ordinary(
+    events: Iterable[Event], parts: Collection[str] = tuple(PARTS), now: datetime = NOW
+) -> Iterator[Event]:
     """The events of a cluster with batch work, changed and followed by what an ordinary cluster has."""
     nodes, queues, groups = list[str](), list[str](), 0
     for event in events:
@@ -55,7 +57,7 @@ def ordinary(events: Iterable[Event], parts: Collection[str] = tuple(PARTS)) -> 
             yield Upserted(object=replace(one, metadata=_of_job(one.metadata, groups, parts)))
             continue
         elif isinstance(one, Pod):
-            yield Upserted(object=_pod(one, groups, parts))
+            yield Upserted(object=_pod(one, groups, parts, now))
             continue
         yield event
     if "tainted" in parts:
@@ -69,6 +71,15 @@ def ordinary(events: Iterable[Event], parts: Collection[str] = tuple(PARTS)) -> 
         specs = [replace(work_of(20), affinity=together)] * 4
         yield from job("own-affinity", "ns-0", queues[0], specs, {"gang": "own"})
     yield from _pods_of_others(nodes, parts)
+
+
+def both(objects: Sequence[Object], now: float) -> Iterator[tuple[str, Sequence[Object]]]:
+    """The objects of a plain cluster, and those of an ordinary one with the same work."""
+    yield "a plain cluster", objects
+    events = (Upserted(object=cast("AnyObject", one)) for one in objects)
+    at = datetime.fromtimestamp(now, UTC)
+    changed = (event.object for event in ordinary(events, now=at) if isinstance(event, Upserted))
+    yield "an ordinary cluster", [*changed]
 
 
 def _queue(queue: Queue, number: int, parts: Collection[str]) -> Queue:
@@ -86,11 +97,12 @@ def _of_job(metadata: Metadata, group: int, parts: Collection[str]) -> Metadata:
     return replace(metadata, namespace=namespace, labels={**metadata.labels, "job-name": f"job-{group}"})
 
 
-def _pod(pod: Pod, group: int, parts: Collection[str]) -> Pod:
+def _pod(pod: Pod, group: int, parts: Collection[str], now: datetime) -> Pod:
     pod = replace(pod, metadata=_of_job(pod.metadata, group, parts))
     if pod.spec.node_name:
-        ago = timedelta(minutes=1 if group % _YOUNG == 0 else 60)
-        return replace(pod, status=replace(pod.status, start_time=NOW - ago))
+        is_young, stated = group % _YOUNG == 0, pod.status.start_time
+        started = now - timedelta(minutes=1) if is_young else stated or now - timedelta(hours=1)
+        return replace(pod, status=replace(pod.status, start_time=started))
     if "shapes" in parts and group % 5 == 0 and pod.metadata.name.endswith("-0"):
         return replace(pod, spec=replace(pod.spec, containers=work_of(7).containers))
     return pod

@@ -1,4 +1,4 @@
-"""Planned starts of thousands of waiting groups, beside a plain replay of the same decisions."""
+"""Planned starts of thousands of groups, on a plain and on an ordinary cluster, beside a plain replay."""
 
 import argparse
 import cProfile
@@ -8,14 +8,15 @@ import random
 import time
 from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 from unittest.mock import patch
 
+from ordinary import both
 from whatif_bench import at_rest
 
 from maar.core.answers import starts
 from maar.core.answers.future import Future, Present
-from maar.core.engine import Engine
+from maar.core.engine import Brevity, Engine
 from maar.core.model.events import Event
 from maar.core.model.metadata import Condition, Metadata, Object
 from maar.core.model.node import Node, NodeStatus
@@ -35,6 +36,14 @@ MEMBERS: Final = (1, 1, 1, 2, 4)
 MINUTES: Final = (10, 30, 60, 120, 240)  # what users state
 
 
+class Call(NamedTuple):
+    """What an engine is fed before a decision, and how it decides."""
+
+    events: list[Event]
+    now: float
+    is_brief: Brevity
+
+
 def main() -> None:
     """Say how long all starts take, and those of the first groups of each queue."""
     options = argparse.ArgumentParser(description=__doc__)
@@ -45,13 +54,15 @@ def main() -> None:
     options.add_argument("--only", choices=("all", "first"))
     options.add_argument("--profile", action="store_true")
     chosen = options.parse_args()
-    present = at_rest([*cluster(chosen.nodes, chosen.groups)], NOW)
     cases = {"all": (None, 10.0), "first": (chosen.first, 1.0)}
-    for name, (first, target) in cases.items():
-        if chosen.only in (None, name):
-            measured(present, first, chosen.precision, target, profile=chosen.profile)
-    if chosen.only in (None, "first"):
-        limited(present, chosen.first, chosen.precision)
+    for which, objects in both([*cluster(chosen.nodes, chosen.groups)], NOW):
+        present = at_rest(objects, NOW)
+        print(which)
+        for name, (first, target) in cases.items():
+            if chosen.only in (None, name):
+                measured(present, first, chosen.precision, target, profile=chosen.profile)
+        if chosen.only in (None, "first"):
+            limited(present, chosen.first, chosen.precision)
 
 
 def limited(present: Present, first: int, precision: float) -> None:
@@ -92,9 +103,9 @@ def measured(present: Present, first: int | None, precision: float, target: floa
     engine = Engine()
     begin = time.process_time()
     with without_collection():
-        for events, now in calls:
+        for events, now, is_brief in calls:
             engine.feed(events)
-            engine.decide(now)
+            engine.decide(now, is_brief=is_brief)
     bare = time.process_time() - begin
     gc.unfreeze()
     known = sum(one.time is not None for one in found.values())
@@ -106,9 +117,9 @@ def measured(present: Present, first: int | None, precision: float, target: floa
     )
 
 
-def recorded(present: Present, first: int | None, precision: float) -> list[tuple[list[Event], float]]:
+def recorded(present: Present, first: int | None, precision: float) -> list[Call]:
     """Every call of the engine while starts are worked out."""
-    calls, collected = list[tuple[list[Event], float]](), list[Event]()
+    calls, collected = list[Call](), list[Event]()
 
     class Watched(Future):
         def __init__(self, present: Present, precision: float, **others: Any) -> None:  # noqa: ANN401
@@ -121,10 +132,10 @@ def recorded(present: Present, first: int | None, precision: float) -> list[tupl
                 collected.extend(listed)
                 feed(listed)
 
-            def decided(now: float) -> object:
-                calls.append((list(collected), now))
+            def decided(now: float, *, is_brief: Brevity = False) -> object:
+                calls.append(Call(list(collected), now, is_brief))
                 collected.clear()
-                return decide(now)
+                return decide(now, is_brief=is_brief)
 
             engine.feed, engine.decide = learnt, decided  # type: ignore[method-assign, assignment]
 

@@ -1,10 +1,10 @@
-"""A what-if on a full cluster with thousands of waiting groups, beside a plain decision there."""
+"""A what-if on a full cluster where thousands wait, plain and ordinary, beside a plain decision there."""
 
 import argparse
 import cProfile
 import gc
 import pstats
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
@@ -14,6 +14,7 @@ from typing import Final
 
 import msgspec
 from measure import line
+from ordinary import both
 from simulation_bench import CPU, START, cluster
 
 from maar.core.answers.changes import Change, SetField, SubmitDocument
@@ -49,34 +50,40 @@ def main() -> None:
     options.add_argument("--profile", action="store_true", help="where the time goes, function by function")
     chosen = options.parse_args()
     size = Size(chosen.nodes, chosen.waiting)
-    present = at_rest(full_cluster(size))
+    for name, objects in both(full_cluster(size), START):
+        present = at_rest(objects)
+        if chosen.profile:
+            profile = cProfile.Profile()
+            profile.runcall(what_if, present, [job()])
+            pstats.Stats(profile).sort_stats("cumulative").print_stats(45)
+        else:
+            ask_all(name, size, present, chosen.starts, chosen.times)
+
+
+def ask_all(name: str, size: Size, present: Present, starts: int, times: int) -> None:
+    """Ask every question of a cluster."""
     future = Future(present)
-    reading = median_cpu_ms(lambda: Future(present).tables(), chosen.times)
+    reading = median_cpu_ms(lambda: Future(present).tables(), times)
     future.now()
     engine, now = future.simulation.engine, future.simulation.time
-    decision = median_cpu_ms(lambda: engine.decide(now), chosen.times)
+    decision = median_cpu_ms(lambda: engine.decide(now), times)
     print(
-        f"{size.nodes:,} nodes, {size.waiting:,} waiting groups, {len(present.objects):,} objects, read"
-        f" in {reading:,.0f} ms; milliseconds of one core, reference: a decision that changes nothing"
+        f"{name}: {size.nodes:,} nodes, {size.waiting:,} waiting groups, {len(present.objects):,} objects,"
+        f" read in {reading:,.0f} ms; milliseconds of one core, reference: a decision that changes nothing"
     )
-    if chosen.profile:
-        profile = cProfile.Profile()
-        profile.runcall(what_if, present, [job()])
-        pstats.Stats(profile).sort_stats("cumulative").print_stats(45)
-        return
     questions: dict[str, list[Change]] = {
         "one more job": [job()],
         "a gang in a queue without pods": gang(),
-        "a smaller capability": [SetField("queue/queue-0.capability.cpu", size.nodes)],
+        "a smaller capability": [SetField("queue/queue-0.capability.cpu", max(64, size.nodes))],
         "another weight": [SetField("queue/queue-0.weight", 2)],
     }
-    for name, asked in questions.items():
+    for question, asked in questions.items():
         found = list[WhatIf]()
-        spent = median_cpu_ms(partial(ask, present, asked, 0, found), chosen.times)
-        line(f"{name}, {len(found[0].evictions.pod)} evictions", spent, decision, TARGET)
-    if chosen.starts:
-        spent = median_cpu_ms(partial(ask, present, [job()], chosen.starts, []), 1)
-        line(f"one more job, starts of {chosen.starts} in a queue", spent, decision, "")
+        spent = median_cpu_ms(partial(ask, present, asked, 0, found), times)
+        line(f"{question}, {len(found[0].evictions.pod)} evictions", spent, decision, TARGET)
+    if starts:
+        spent = median_cpu_ms(partial(ask, present, [job()], starts, []), 1)
+        line(f"one more job, starts of {starts} in a queue", spent, decision, "")
 
 
 def median_cpu_ms(work: Callable[[], object], times: int) -> float:
@@ -95,7 +102,7 @@ def ask(present: Present, changes: list[Change], starts: int, found: list[WhatIf
     found.append(what_if(present, changes, first_starts=starts))
 
 
-def at_rest(objects: list[Object], now: float = START) -> Present:
+def at_rest(objects: Sequence[Object], now: float = START) -> Present:
     """A cluster that has decided, with the statuses that it has then."""
     future = Future(Present(tuple(objects), now=now))
     future.now()

@@ -22,9 +22,9 @@ def trimmed_slowly(trimming: Trimming) -> tuple[list[Unit], Places]:
 def _works(trimming: Trimming, promises: Promises, units: Sequence[Unit]) -> bool:
     state = trimming.state
     with state.trial():
-        for unit in units:
-            for pod in unit.pods:
-                state.evict(pod)
+        for unit in trimming.taken:  # which are gone
+            for pod in unit.pods if unit not in units else ():
+                state.put_back(pod)
         if not trimming.allows() or not promises.are_possible():
             return False
         left = [[*state.holders(unit.group), *state.newly_bound(unit.group)] for unit in units]

@@ -7,7 +7,7 @@ from typing import Final
 import pytest
 
 from maar.core.cycle import Memory, decide, settle
-from maar.core.engine import Engine
+from maar.core.engine import Brevity, Engine
 from maar.core.model.events import Event
 from maar.core.model.plan import Plan
 from maar.core.model.writes import Write
@@ -34,7 +34,7 @@ class Twins(Engine):
         super().feed(events)
         self.without.feed(events)
 
-    def decide(self, now: float, *, is_brief: bool = False) -> Plan:
+    def decide(self, now: float, *, is_brief: Brevity = False) -> Plan:
         """Decide with both."""
         plan = super().decide(now, is_brief=is_brief)
         assert self.without.decide(now, is_brief=is_brief) == plan

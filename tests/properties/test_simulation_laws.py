@@ -9,6 +9,7 @@ from zlib import crc32
 
 import pytest
 
+from maar.core.engine import Brevity
 from maar.core.model.metadata import Object
 from maar.core.model.plan import Plan
 from maar.core.model.pod import GROUP_ANNOTATION, Pod
@@ -72,7 +73,7 @@ def outcomes(simulation: Simulation, objects: Iterable[Object]) -> Iterator[Outc
     decide, made = simulation.engine.decide, list[Outcome]()
     others = [one for one in objects if not isinstance(one, Pod | PodGroup)]
 
-    def decided(now: float, *, is_brief: bool = False) -> Plan:
+    def decided(now: float, *, is_brief: Brevity = False) -> Plan:
         cluster = simulation.cluster
         before = [*others, *cluster.pods.values(), *cluster.groups.values()]
         plan = decide(now, is_brief=is_brief)

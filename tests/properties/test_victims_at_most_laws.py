@@ -114,7 +114,9 @@ class Searches:
 
         def gather_twice(attempt: Attempt, where: int | None) -> list[Unit]:
             self._at_most, self._may_fit, self._is_looking = None, True, True
-            whole = gather(attempt, where)
+            with attempt.state.trial():
+                whole = gather(attempt, where)
+            attempt._put_back(whole)  # noqa: SLF001 (it is done again)
             self._is_looking, could_fit, saw = False, self._may_fit, attempt.saw_candidates
             found = gather(attempt, where)
             assert [unit.pods for unit in found] == [unit.pods for unit in whole]

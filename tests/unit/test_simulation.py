@@ -10,6 +10,7 @@ import msgspec
 import numpy as np
 import pytest
 
+from maar.core.engine import Brevity
 from maar.core.model.kinds import to_json
 from maar.core.model.metadata import Condition, Metadata, Object
 from maar.core.model.node import Node, NodeStatus
@@ -173,7 +174,7 @@ def test_a_plan_that_asks_for_it_is_decided_again_at_that_time() -> None:
     simulation = Simulation([node("n", 1), *job("only", [100])], run_time, start=START)
     decide, asked = simulation.engine.decide, [START + 7.5, START + 8.25]
 
-    def decided(now: float, *, is_brief: bool = False) -> Plan:
+    def decided(now: float, *, is_brief: Brevity = False) -> Plan:
         later = next((one for one in asked if one > now), None)
         return msgspec.structs.replace(decide(now, is_brief=is_brief), decide_again_at=later)
 

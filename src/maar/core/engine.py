@@ -1,6 +1,7 @@
 """The engine every driver runs: events are fed to it and it decides."""
 
 from collections.abc import Iterable
+from typing import Literal
 
 from maar.core.cycle import Memory, decide, settle
 from maar.core.model.events import Event
@@ -11,6 +12,8 @@ from maar.core.reporting.plan import plan_of
 from maar.core.tables.assumptions import Assumptions
 from maar.core.tables.tables import Tables
 from maar.core.tables.use_meter import UseMeter
+
+Brevity = bool | Literal["while evicting"]  # whether a plan is brief
 
 
 class Engine:
@@ -34,11 +37,12 @@ class Engine:
         """Take events in."""
         self.assumptions.feed(events)
 
-    def decide(self, now: float, *, is_brief: bool = False) -> Plan:
+    def decide(self, now: float, *, is_brief: Brevity = False) -> Plan:
         """Decide what to do now; deciding changes nothing by itself, but past use grows with time.
 
         A brief plan says that groups are held, and not why, and leaves out groups that stay as they are: for
-        simulations that go on. Past use grows by what groups wait for; where it counts no plan is brief.
+        simulations that go on, or that go on where a plan evicts. Past use grows by what groups wait for;
+        where it counts no plan is brief.
         """
         usage = self.configuration.usage
         if usage is None:
@@ -50,18 +54,19 @@ class Engine:
         meter.observe(self.tables, plan)
         return plan
 
-    def _plan(self, now: float, *, is_brief: bool = False) -> Plan:
+    def _plan(self, now: float, *, is_brief: Brevity = False) -> Plan:
         tables, configuration, memory = self.tables, self.configuration, self.memory
         settle(tables, configuration, now)
-        if memory is None or configuration.sla is not None or configuration.usage is not None:
-            return plan_of(decide(tables, configuration, now, memory), is_brief=is_brief)
+        can_recall = memory is not None and configuration.sla is None and configuration.usage is None
         evidence = (tables.changes, configuration, is_brief)
-        plan = memory.recall_plan(evidence, now)
-        if plan is None:
-            state = decide(tables, configuration, now, memory)
-            plan = plan_of(state, is_brief=is_brief)
-            if not state.counts_from_now:
-                memory.keep_plan(evidence, now, plan)
+        if memory is not None and can_recall:
+            plan = memory.recall_plan(evidence, now)
+            if plan is not None:
+                return plan
+        state = decide(tables, configuration, now, memory)
+        plan = plan_of(state, is_brief=bool(state.evictions) if is_brief == "while evicting" else is_brief)
+        if memory is not None and can_recall and not state.counts_from_now:
+            memory.keep_plan(evidence, now, plan)
         return plan
 
     def assume(self, write: Write) -> None:

@@ -16,7 +16,7 @@ import msgspec
 from maar import __version__
 from maar.apps.snapshots.configuration import as_document
 from maar.apps.snapshots.taking import Snapshots
-from maar.core.engine import Engine
+from maar.core.engine import Brevity, Engine
 from maar.core.model.events import Event, Upserted
 from maar.core.model.kinds import to_json
 from maar.core.model.metadata import Record
@@ -115,7 +115,7 @@ class RecordingEngine(Engine):
             self._recording.add(LearnedEvents(events=tuple(map(_recorded_event, listed))))
         super().feed(listed)
 
-    def decide(self, now: float, *, is_brief: bool = False) -> Plan:
+    def decide(self, now: float, *, is_brief: Brevity = False) -> Plan:
         """Decide what to do now."""
         plan = super().decide(now, is_brief=is_brief)
         if self._recording:

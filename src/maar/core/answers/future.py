@@ -114,11 +114,13 @@ class Future:
         return tables
 
     def now(self) -> list[Plan]:
-        """The decisions of the present: they go on until one changes nothing."""
+        """The decisions of the present: they go on until one changes nothing, which has all reasons."""
+        self.simulation.is_brief = "while evicting"
         plans = [plan for _, plan in self.run(until=self.simulation.time)]
         while self._returning:
             self._return_victims()
             plans += [plan for _, plan in self.run(until=self.simulation.time)]
+        self.simulation.is_brief = False
         return plans
 
     def run(self, until: float = inf) -> Iterator[tuple[float, Plan]]:

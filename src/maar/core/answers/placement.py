@@ -153,7 +153,7 @@ def _danger(state: State, key: str, kind: type[Attempt]) -> Danger:
     if why:
         return Danger(action=action, is_possible=False, why=why)
     takers = [key for one in _takers(search, kind, unit) for key in one.keys]
-    ends = search.min_runtimes.ends(group)
+    ends = search.min_runtimes.ends(group.row)
     young = [ends[pod.key] for pod in unit.pods if pod.key in ends]
     return Danger(
         action=action,
@@ -220,7 +220,7 @@ def _takers(search: VictimSearch, kind: type[Attempt], unit: Unit) -> Iterator[G
     """The groups that wait and may take a unit; those that are alike are asked once."""
     known: dict[object, bool] = {}
     for group in search.state.waiting:
-        if not group.pending or group.phase not in ADMITTED_PHASES or group is unit.group:
+        if not group.pending or group.phase not in ADMITTED_PHASES or group.row is unit.row:
             continue
         attempt = kind(search, group)
         key = attempt.equivalence_key() if attempt.is_like_others() else group.row.key
@@ -231,7 +231,7 @@ def _takers(search: VictimSearch, kind: type[Attempt], unit: Unit) -> Iterator[G
 
 
 def _may_take(attempt: Attempt, unit: Unit) -> bool:
-    namespace, leaf = unit.group.row.namespace, unit.group.leaf
+    namespace, leaf = unit.row.namespace, unit.leaf
     share = attempt.state.namespace_share(leaf, namespace)
     return (
         attempt.is_worthwhile()

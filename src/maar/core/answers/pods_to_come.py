@@ -34,7 +34,7 @@ class PodsToCome:
     """The groups without pods whose pods somebody makes once they are admitted."""
 
     def __init__(self, objects: Iterable[Object], scheduler_name: str) -> None:
-        groups, jobs, there = dict[str, PodGroup](), dict[str, Job](), dict[str, set[str]]()
+        groups, jobs, there = dict[str, PodGroup](), dict[str, Job](), dict[str, list[Pod]]()
         for one in objects:
             match one:
                 case PodGroup():
@@ -42,7 +42,7 @@ class PodsToCome:
                 case Job():
                     jobs[group_key(one)] = one
                 case Pod():
-                    there.setdefault(one.group_key, set()).add(one.key)
+                    there.setdefault(one.group_key, []).append(one)
                 case _:
                     pass
         self._scheduler_name, self._jobs, self._there = scheduler_name, jobs, there
@@ -107,7 +107,7 @@ class PodsToCome:
             if task.name not in waiting
             for index in range(task.replicas)
         )
-        there = {one.key for one in pods} | self._there.get(key, set())
+        there = {one.key for one in pods} | {one.key for one in self._there.get(key, ())}
         return [*pods, *(one for one in made if one.key not in there)]
 
 

@@ -105,14 +105,14 @@ class _StartSearch:
 
         What holds a group is of interest at first, and once its pods are there.
         """
-        have_pods = [key for key in self._unread if not self.future.has_pods_to_come(key)]
+        have_pods = {key: None for key in self._unread if not self.future.has_pods_to_come(key)}
         if self.future.simulation.is_brief:
             self.future.simulation.is_brief = not have_pods
             return
         outcomes = plan.pod_groups
-        have_pods += [  # the pods that are to come cannot be created
-            key for key in self._unread if key not in have_pods and _is_of_quota(outcomes.get(key))
-        ]
+        have_pods |= {  # the pods that are to come cannot be created
+            key: None for key in self._unread if _is_of_quota(outcomes.get(key))
+        }
         if not self._waits_for:
             self._waits_for = {key: outcomes[key].message for key in self.asked if key in outcomes}
         for key in have_pods:

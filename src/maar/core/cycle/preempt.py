@@ -6,6 +6,15 @@ from typing import ClassVar, Literal
 from maar.core.cycle.evicting.attempt import Attempt
 from maar.core.cycle.evicting.evict import evict
 from maar.core.cycle.evicting.loans import would_run_on_loan
+from maar.core.cycle.evicting.strategies import (
+    OwnPriority,
+    ShareBefore,
+    ShareLeft,
+    VictimPriority,
+    is_less_important,
+    is_no_more_important,
+    stays_better_off,
+)
 from maar.core.cycle.evicting.units import Rank, Unit
 from maar.core.cycle.evicting.victim_search import VictimSearch
 from maar.core.cycle.group_state import GroupState
@@ -31,8 +40,8 @@ class Preempt(Attempt):
     def __init__(self, search: VictimSearch, group: GroupState) -> None:
         super().__init__(search, group)
         self.was_ready = group.is_ready
-        self.job_before = 0.0 if group.is_idle else self.ledger.dominant(group.used)
-        self.namespace_before = self.state.namespace_share(self.leaf, group.row.namespace)
+        self.job_before = ShareBefore(0.0 if group.is_idle else self.ledger.dominant(group.used))
+        self.namespace_before = ShareBefore(self.state.namespace_share(self.leaf, group.row.namespace))
         self.by_priority = ("priority", "enablePreemptable") in self.state.configuration.enabled
         self.by_fairness = ("drf", "enablePreemptable") in self.state.configuration.enabled
 
@@ -85,27 +94,28 @@ class Preempt(Attempt):
         if rank.priority > mine.priority or (self.was_ready and rank.priority == mine.priority):
             return False
         if namespace != mine.namespace:
-            return self.by_fairness and share > self.namespace_before
+            return self.by_fairness and stays_better_off(ShareLeft(share), self.namespace_before)
         if rank.priority < mine.priority:
             return self.by_priority
         return self.by_fairness and not rank.is_whole
 
     def may_take(self, unit: Unit) -> bool:
         """Lower priority in its own namespace; else what stays strictly above where the beneficiary was."""
-        victim, mine = unit.group.row, self.group.row
-        is_lower = victim.priority < mine.priority
+        namespace, is_own = unit.row.namespace, unit.row.namespace == self.group.row.namespace
+        victim, mine = VictimPriority(unit.row.priority), OwnPriority(self.group.row.priority)
+        is_lower = is_less_important(victim, mine)
         if self.was_ready and not is_lower:
             return False
-        if victim.namespace == mine.namespace and is_lower and self.by_priority:
+        if is_own and is_lower and self.by_priority:
             return True
-        if not self.by_fairness:
+        if not self.by_fairness or not is_no_more_important(victim, mine):
             return False
-        if victim.namespace != mine.namespace:
-            used = unit.left_of(self.state.namespace_used(self.leaf, victim.namespace))
-            left = largest_part(used, self.state.namespace_whole(self.leaf, victim.namespace))
-            return victim.priority <= mine.priority and left > self.namespace_before
-        left = self.ledger.dominant(unit.left_of(unit.group.used))
-        return victim.priority == mine.priority and left > self.job_before
+        if is_own:
+            job_left = ShareLeft(self.ledger.dominant(unit.left_of(unit.group.used)))
+            return not is_lower and stays_better_off(job_left, self.job_before)
+        used = unit.left_of(self.state.namespace_used(self.leaf, namespace))
+        left = ShareLeft(largest_part(used, self.state.namespace_whole(self.leaf, namespace)))
+        return stays_better_off(left, self.namespace_before)
 
     def allows(self) -> bool:
         """Within real capability, and nothing reserved is given away."""
@@ -115,5 +125,5 @@ class Preempt(Attempt):
 
     def refusal(self, unit: Unit) -> object:
         """What is refused to one job of its own namespace may be lawful to take from another."""
-        row, needs = unit.group.row, super().refusal(unit)
+        row, needs = unit.row, super().refusal(unit)
         return (row.key if row.namespace == self.group.row.namespace else row.namespace, row.priority, needs)

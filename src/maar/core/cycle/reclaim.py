@@ -8,6 +8,13 @@ from typing import ClassVar, Final, Literal
 from maar.core.cycle.evicting.attempt import Attempt
 from maar.core.cycle.evicting.evict import evict
 from maar.core.cycle.evicting.loans import LoanedPods
+from maar.core.cycle.evicting.strategies import (
+    ShareBefore,
+    ShareLeft,
+    is_overused,
+    keeps_guarantee,
+    stays_better_off,
+)
 from maar.core.cycle.evicting.units import Unit
 from maar.core.cycle.evicting.victim_search import VictimSearch
 from maar.core.cycle.group_state import GroupState
@@ -39,8 +46,7 @@ class Reclaim(Attempt):
     def __init__(self, search: VictimSearch, group: GroupState) -> None:
         super().__init__(search, group)
         self.path = self.ledger.paths[self.leaf]
-        self._branches: dict[int, list[int]] = {}  # by leaf; see `_branch`
-        self._leaves_near: dict[int, list[int]] = {}  # by leaf; see `_near`
+        self._branches = search.branches(self.leaf)
         self._keys: dict[int, _Key] = {}  # by leaf; those that are not overused have none
         self._in_order: list[_Key] = []
         self._changed: list[int] | None = None  # leaves whose keys may be others; None: all
@@ -69,15 +75,12 @@ class Reclaim(Attempt):
     @cached_property
     def short(self) -> tuple[int, ...]:
         """Resources that it needs and cannot get; room that a reservation holds for others is not there."""
-        usable = self.state.places.usable
-        allocatable, _, later = self.state.room.columns()
-        short = set(self._reserved)
+        short, idle, largest = set(self._reserved), self.search.idle_room, dict[int, int]()
+        for shape in {pod.shape for pod in self.pods}:
+            for resource, need in shape.needs:
+                largest[resource] = max(need, largest.get(resource, 0))
         for resource, amount in self.request:
-            idle = (allocatable[resource] - later[resource])[usable]  # [N]
-            largest = int(idle.max(initial=0))
-            if amount > int(idle.sum()) or any(
-                need > largest for pod in self.pods for row, need in pod.shape.needs if row == resource
-            ):
+            if not idle.is_enough(resource, amount) or not idle.is_on_one_node(resource, largest[resource]):
                 short.add(resource)
         return tuple(sorted(short or {resource for resource, _ in self.request}))
 
@@ -85,10 +88,12 @@ class Reclaim(Attempt):
     def is_reserved_first(self) -> bool:
         """Whether it stays within a guarantee that names everything it cannot get."""
         names, request = self.state.tables.axis.names, dict(self.request)
+        if not self.ledger.reservable:
+            return False
         for queue in self.path:
             spec = self.ledger.rows[queue].queue.spec.guarantee
             named = [row for row in request if names[row] in spec.resource or names[row] in spec.percentage]
-            used, guarantee = self.used_before[queue], self.ledger.guarantee[queue]
+            used, guarantee = self.ledger.used[queue], self.ledger.guarantee[queue]
             if set(self.short) <= set(named) and all(
                 used[row] + request[row] <= guarantee[row] for row in named
             ):
@@ -96,32 +101,26 @@ class Reclaim(Attempt):
         return False
 
     @cached_property
-    def used_before(self) -> dict[int, list[int]]:
-        """What the queues of its path used before the first eviction."""
-        return {queue: list(self.ledger.used[queue]) for queue in self.path}
-
-    @cached_property
-    def shares_before(self) -> dict[int, float]:
+    def shares_before(self) -> dict[int, ShareBefore]:
         """The shares of its own branches, on what it cannot get, before the first eviction."""
-        return {queue: self.ledger.share(queue, resources=self.short) for queue in self.path}
+        return {queue: ShareBefore(self.ledger.share(queue, resources=self.short)) for queue in self.path}
 
     @cached_property
     def loans(self) -> LoanedPods:
         """What was on loan, on what it cannot get, before the first eviction."""
         return self.search.loans.of(self.short)
 
-    def find(self) -> list[Unit] | None:
-        """Look at how things are before the search begins."""
-        if not self.is_worthwhile():
-            return None
-        _ = (self.short, self.used_before, self.is_reserved_first, self.shares_before, self.loans)
-        taken = super().find()
-        if taken is None and self.is_reserved_first:
-            self._name_blockers()
-        return taken
+    def _read_before(self) -> None:
+        super()._read_before()
+        _ = (self.short, self.is_reserved_first, self.shares_before, self.loans)
 
-    def _name_blockers(self) -> None:
+    def _fits_before(self) -> bool:
+        return False  # idle room is not enough, or what is reserved would be given away
+
+    def _note_failure(self) -> None:
         """A group within its guarantee that cannot start says which queues, pods and budgets stop it."""
+        if not self.is_reserved_first:
+            return
         blockers = []
         for row in self.ledger.rows:
             if not row.is_leaf or row.index == self.leaf or not self._is_overused(row.index):
@@ -143,7 +142,7 @@ class Reclaim(Attempt):
 
     def leaves(self) -> Sequence[int]:
         """Reclaimable leaves, the nearest first; then branch against branch from where they part."""
-        for leaf in self._reclaimable if self._changed is None else self._changed:
+        for leaf in self._branches.leaves if self._changed is None else self._changed:
             if self._is_overused(leaf):
                 self._keys[leaf] = key = (self._branch_key(leaf), leaf)
                 insort(self._in_order, key)
@@ -155,7 +154,7 @@ class Reclaim(Attempt):
         super()._take(unit)
         if self._changed is None:
             return
-        for leaf in self._near(unit.group.leaf):
+        for leaf in self._branches.near(unit.leaf):
             key = self._keys.pop(leaf, None)
             if key is not None:
                 del self._in_order[bisect_left(self._in_order, key)]
@@ -168,35 +167,8 @@ class Reclaim(Attempt):
         self._in_order.clear()
         self._changed = None
 
-    @cached_property
-    def _reclaimable(self) -> list[int]:
-        """The leaves that may have victims while they use more than they deserve."""
-        return [
-            row.index
-            for row in self.ledger.rows
-            if row.is_leaf and row.index != self.leaf and row.queue.spec.reclaimable
-        ]
-
-    def _branch(self, leaf: int) -> list[int]:
-        """A victim's leaf and the queues above it, up to where its branch meets the beneficiary's."""
-        branch = self._branches.get(leaf)
-        if branch is None:
-            branch = self._branches[leaf] = [
-                queue for queue in self.ledger.paths[leaf] if queue not in self.path
-            ]
-        return branch
-
-    def _near(self, leaf: int) -> list[int]:
-        """The reclaimable leaves of which a queue of the branch is on the path of a leaf."""
-        near = self._leaves_near.get(leaf)
-        if near is None:
-            path = frozenset(self.ledger.paths[leaf])
-            near = [one for one in self._reclaimable if not path.isdisjoint(self._branch(one))]
-            self._leaves_near[leaf] = near
-        return near
-
     def _branch_key(self, leaf: int) -> _BranchKey:
-        branch, ledger = self._branch(leaf), self.ledger
+        branch, ledger = self._branches.of(leaf), self.ledger
         keys = [
             (priority, weight, -ledger.share(queue), -created, order)
             for queue in reversed(branch)
@@ -207,14 +179,11 @@ class Reclaim(Attempt):
     def _is_overused(self, leaf: int, without: Mapping[int, Column] = _NOTHING) -> bool:
         """Whether a leaf and every queue up to where the branches meet use more than they deserve."""
         ledger, short = self.ledger, self.short
-        for queue in self._branch(leaf):
+        for queue in self._branches.of(leaf):
             used, deserved = ledger.used[queue], ledger.deserved[queue]
             if without or ledger.held:
                 used = self._used(queue, without)
-            for row in short:
-                if used[row] > deserved[row]:
-                    break
-            else:
+            if not is_overused(used, deserved=deserved, resources=short):
                 return False
         return True
 
@@ -237,7 +206,7 @@ class Reclaim(Attempt):
 
         Of a unit on loan only overuse is asked. For all others, those on loan count as gone.
         """
-        leaf = unit.group.leaf
+        leaf = unit.leaf
         if unit.resources.isdisjoint(self.short):
             return False
         if self.loans.has(unit):
@@ -246,20 +215,19 @@ class Reclaim(Attempt):
 
     def _may_go_after(self, unit: Unit, gone: Mapping[int, Column]) -> bool:
         """Whether a unit that is not on loan may be taken once so much more of its queues is gone."""
-        leaf, lost = unit.group.leaf, unit.resources
+        leaf, lost = unit.leaf, unit.resources
         if not self._is_overused(leaf, gone):
             return False
-        branch = self._branch(leaf)
-        if self.ledger.reservable and not all(
-            self._keeps_guarantee(queue, unit.left_of(self._used(queue, gone)), lost) for queue in branch
-        ):
-            return False
+        branch = self._branches.of(leaf)
+        for queue in branch if self.ledger.reservable else ():
+            left = unit.left_of(self._used(queue, gone))
+            if not keeps_guarantee(left, guarantee=self.ledger.guarantee[queue], lost=lost):
+                return False
         if self.is_reserved_first:
             return True
-        paths = self.ledger.paths[leaf]
-        mine = next(queue for queue in reversed(self.path) if queue not in paths)
-        left = self.ledger.share(branch[-1], unit.left_of(self._used(branch[-1], gone)), self.short)
-        return left > self.shares_before[mine]
+        left = unit.left_of(self._used(branch[-1], gone))
+        share_left = ShareLeft(self.ledger.share(branch[-1], left, self.short))
+        return stays_better_off(share_left, self.shares_before[self._branches.own(leaf)])
 
     def units_at_most(self) -> list[Unit] | None:
         """The first units of each size of every namespace, as many as could be taken if no others were.
@@ -270,7 +238,7 @@ class Reclaim(Attempt):
         """
         if self.loans.are_any or self.search.budgets.are_any:
             return None
-        if self.ledger.held or self.state.places.any_has_affinity:
+        if self.ledger.held or self.state.are_promises_dependent:
             return None
         found = list[Unit]()
         for leaf in self.leaves():
@@ -281,8 +249,8 @@ class Reclaim(Attempt):
         """How many units of the size of one may be taken from its leaf if no others are."""
         if unit.resources.isdisjoint(self.short):
             return 0
-        leaf = unit.group.leaf
-        branch, there = self._branch(leaf), self.units(leaf).count(self.may_be_victim)
+        leaf = unit.leaf
+        branch, there = self._branches.of(leaf), self.units(leaf).count(self.may_be_victim)
 
         def is_too_many(others: int) -> bool:
             gone = self.state.tables.axis.zeros()
@@ -290,10 +258,6 @@ class Reclaim(Attempt):
             return not self._may_go_after(unit, dict.fromkeys(branch, gone))
 
         return bisect_left(range(there), True, key=is_too_many)
-
-    def _keeps_guarantee(self, queue: int, used: Column, lost: frozenset[int]) -> bool:
-        guarantee = self.ledger.guarantee[queue]
-        return all(guarantee[row] == 0 or used[row] >= guarantee[row] for row in lost)
 
     def allows(self) -> bool:
         """Within deserved at every level, and nothing reserved is given away, with the victims gone."""

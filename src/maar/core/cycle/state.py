@@ -173,6 +173,12 @@ class State:
         """The pods of a group that this cycle has put on nodes."""
         return [pod for pod in group.row.pods.values() if pod.key in self.bound]
 
+    @property
+    def are_promises_dependent(self) -> bool:
+        """Whether where other pods are may decide whether a pod can stay on the node that it is promised."""
+        known = self.tables.pods
+        return self.places.any_has_affinity and any(known[key].shape.affinity for key in self.promised)
+
     def breaks_promise(self, pods: Sequence[PodRow]) -> bool:
         """Whether the affinity of a pod with a promised node forbids it to run there without these pods."""
         if not self.places.any_has_affinity:

@@ -49,12 +49,12 @@ class ImaginaryCluster:
         listed = list(events)
         for event in listed:
             match event:
-                case Upserted(object=Pod() as pod):
-                    self.pods[pod.key] = pod
-                    _keep(self._leaving, pod.key, is_there=pod.is_terminating)
-                case Upserted(object=PodGroup() as group):
-                    self.groups[group.key] = group
-                    _keep(self._raised, group.key, is_there=group.standing_minimum < group.spec.min_member)
+                case Upserted(object=Pod(key=key) as pod):
+                    self.pods[key] = pod
+                    _keep(self._leaving, key, is_there=pod.is_terminating)
+                case Upserted(object=PodGroup(key=key) as group):
+                    self.groups[key] = group
+                    _keep(self._raised, key, is_there=group.standing_minimum < group.spec.min_member)
                 case Deleted(kind="Pod", key=key):
                     self.pods.pop(key, None)
                     self._leaving.pop(key, None)

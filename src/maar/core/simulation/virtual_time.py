@@ -33,7 +33,7 @@ from typing import Final, NamedTuple, cast
 
 import msgspec
 
-from maar.core.engine import Engine
+from maar.core.engine import Brevity, Engine
 from maar.core.model.events import AnyObject, Deleted, Event, Upserted
 from maar.core.model.metadata import Object
 from maar.core.model.plan import Plan
@@ -93,7 +93,7 @@ class Simulation:
         decides_again: bool = True,
     ) -> None:
         self.engine = Engine(configuration, scheduler_name)
-        self.is_brief = False  # whether plans leave out why groups are held
+        self.is_brief: Brevity = False  # whether plans leave out why groups are held
         self.time = _moment(start)
         self.cluster = ImaginaryCluster(self.engine, datetime.fromtimestamp(self.time, UTC), resubmits=True)
         self.decisions = 0
@@ -239,20 +239,22 @@ class Simulation:
             metadata = msgspec.structs.replace(one.metadata, creation_timestamp=self.cluster.now)
             one = msgspec.structs.replace(one, metadata=metadata)
         if isinstance(one, PodGroup):
-            self._log.submit(one.key, one.spec.queue, self.time)
-            self._not_admitted[one.key] = None
+            key = one.key
+            self._log.submit(key, one.spec.queue, self.time)
+            self._not_admitted[key] = None
             if one.status.phase in ADMITTED_PHASES:
-                self._admit(one.key)
+                self._admit(key)
         elif isinstance(one, Pod) and not one.is_finished and not one.is_terminating:
             self._take_in_pod(one)
         return Upserted(object=cast("AnyObject", one))
 
     def _take_in_pod(self, pod: Pod) -> None:
-        owner, group = _owner(pod), _group(pod)
+        key, group = pod.key, _group(pod)
+        owner = group or _owner(pod)
         members = self._members.get(owner) or self._members.setdefault(owner, _Members(group))
-        if pod.key in members.pods:
-            raise ValueError(f"pod {pod.key} arrives a second time: submit it once, or under another name")
-        members.pods[pod.key] = None
+        if key in members.pods:
+            raise ValueError(f"pod {key} arrives a second time: submit it once, or under another name")
+        members.pods[key] = None
         members.unfinished += 1
         self._log.count_pods(group, members.unfinished)
         if not pod.spec.node_name:

@@ -75,7 +75,7 @@ class Assumptions:
                     last[pod.key] = pod
                 case Deleted(kind="Pod", key=key):
                     last[key] = None
-                case Upserted(object=PodGroup() as group) if group.key in self.resumed:
+                case Upserted(object=PodGroup() as group) if self.resumed and group.key in self.resumed:
                     self._group_upserted(group)
                 case Deleted(kind="PodGroup", key=key):
                     self.resumed.pop(key, None)
@@ -140,8 +140,7 @@ class Assumptions:
         if self.uids.get(key) != pod.metadata.uid:
             self._drop(key)  # another pod of that name
             self.uids[key] = pod.metadata.uid
-        known = self.under_way.get(key, _NONE)
-        left = tuple(one for one in known if not _has_come_true(row, one))
+        left = tuple([one for one in self.under_way.get(key, _NONE) if not _has_come_true(row, one)])
         if left:
             self._apply(row, left)
         else:
@@ -167,8 +166,8 @@ class Assumptions:
             self.promised.pop(row.key, None)
 
     def _drop(self, key: str) -> None:
-        self.under_way.pop(key, None)
-        self._reported.pop(key, None)
+        if key in self.under_way:
+            del self.under_way[key], self._reported[key]
 
 
 def _with(row: PodRow, write: PodWrite) -> PodRow:

@@ -5,13 +5,14 @@ pods, or had completed before they were deleted.
 """
 
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 from operator import attrgetter
 from typing import Final
 
 from maar.core.model.pod_group import PodGroupPhase
 from maar.core.tables.axis import PODS_ROW, Needs, ResourceAxis
 from maar.core.tables.counting import add
-from maar.core.tables.rows import AmountColumn, Column, GroupRow, PodRow, QueueRow
+from maar.core.tables.rows import AmountColumn, GroupRow, PodRow, QueueRow
 from maar.core.tables.tolerated import Tolerated
 
 ADMITTED_PHASES: Final = ("Inqueue", "Running", "Unknown")
@@ -111,21 +112,19 @@ def sum_up(group: GroupRow, axis: ResourceAxis) -> None:
     live = [*[pod for pod in placed if pod.is_live], *group.pending] if placed else group.pending
     if group.min_task_member:
         group.tasks = {task: sum(pod.task == task for pod in placed) for task in group.min_task_member}
-    group.used = tuple(_together(holders_of(placed), axis)) if placed else ()
+    group.used = _together(holders_of(placed), axis) if placed else ()
     shapes = {pod.shape for pod in live} if len(live) > 1 else [pod.shape for pod in live]
     group.tolerations = (
         next(iter(shapes)).toleration_set
         if len(shapes) == 1
         else frozenset([shape.tolerations for shape in shapes])
     )
-    group.to_start = None if group.min_resources is None else _to_start(group, live, gated)
+    group.to_start = _to_start(group, live, gated)
     group.phase = phase_before(group)
     group.phase_if_well = _phase_if_well(group)
     group.asked = group.admitted = ()
     if group.phase != "Completed":
-        asked = _together(live, axis)
-        _raise(asked, group.to_start)
-        group.asked = tuple(asked)
+        group.asked = _together(live, axis, group.to_start)
         if placed and any(pod.is_live for pod in placed):
             group.admitted = _admitted_with(group, axis)
 
@@ -147,12 +146,17 @@ def is_not_started(group: GroupRow) -> bool:
 
 def _sort_out(group: GroupRow) -> tuple[list[PodRow], list[PodRow]]:
     """Find the pods that wait, in order; give those with a place, the succeeded included, and the gated."""
-    pending, placed, gated = [], [], []
+    pending, placed, gated, on_nodes, stays = [], [], [], 0, 0
     group.has_queue_gate = False
     for pod in group.pods.values():
+        if pod.node_name:
+            on_nodes += 1
         if pod.is_live and not pod.is_terminating:
             group.has_queue_gate |= bool(pod.queue_gate) and not pod.node_name
-            if pod.node_name or pod.counted is not None:
+            if pod.node_name:
+                stays += 1
+                placed.append(pod)
+            elif pod.counted is not None:
                 placed.append(pod)
             elif pod.is_gated:
                 gated.append(pod)  # it counts in no request yet
@@ -163,26 +167,38 @@ def _sort_out(group: GroupRow) -> tuple[list[PodRow], list[PodRow]]:
     if len(pending) > 1:
         pending.sort(key=attrgetter("order"))
     group.pending, group.gated, group.placed = pending, len(gated), len(placed)
+    group.on_nodes, group.stays = on_nodes, stays
     return placed, gated
 
 
-def _to_start(group: GroupRow, live: Sequence[PodRow], gated: Sequence[PodRow]) -> Needs:
+def _to_start(group: GroupRow, live: Sequence[PodRow], gated: Sequence[PodRow]) -> Needs | None:
     """What a group with minResources needs to start, for the gate, its queue's request and what is admitted.
 
     Its first minMember pods, less those that have succeeded, say so where minResources is less: operators
     leave resources out or write wrong units. What pods with scheduling gates ask for is taken off. Pods are
     counted where minResources does.
     """
-    least = dict(group.min_resources or ())
-    for pod in gated:
-        for row, amount in pod.shape.needs:
-            least[row] = max(0, least.get(row, 0) - amount)
+    if group.min_resources is None:
+        return None
     succeeded = group.placed + len(group.pending) - len(live)
     needed = max(min(1, group.min_member), group.min_member - succeeded)
     first = sorted(live, key=attrgetter("order"))[:needed] if len(live) > needed else live
-    together: dict[int, int] = {}
-    for pod in first:
-        for row, amount in pod.shape.needs:
+    return _larger_of(
+        group.min_resources,
+        tuple([pod.shape.needs for pod in gated]),
+        tuple([pod.shape.needs for pod in first]),
+    )
+
+
+@lru_cache(maxsize=4096)
+def _larger_of(least_stated: Needs, gated: tuple[Needs, ...], first: tuple[Needs, ...]) -> Needs:
+    """The larger of what is stated, less what gated pods ask for, and what the first pods ask for."""
+    least, together = dict(least_stated), dict[int, int]()
+    for needs in gated:
+        for row, amount in needs:
+            least[row] = max(0, least.get(row, 0) - amount)
+    for needs in first:
+        for row, amount in needs:
             together[row] = together.get(row, 0) + amount
     if PODS_ROW not in least:
         together.pop(PODS_ROW, None)
@@ -214,22 +230,23 @@ def holders_of(pods: Iterable[PodRow]) -> list[PodRow]:
 def _admitted_with(group: GroupRow, axis: ResourceAxis) -> AmountColumn:
     """The larger of what a group needs to start and what its pods hold without surplus above minMember."""
     holders = sorted(holders_of(group.pods.values()), key=attrgetter("order"))
-    column = _together(holders[: group.min_member], axis)
-    _raise(column, group.to_start)
-    return tuple(column)
+    return _together(holders[: group.min_member], axis, group.to_start)
 
 
-def _together(pods: list[PodRow], axis: ResourceAxis) -> Column:
-    column = [0] * len(axis.names)
-    for pod in pods:
-        for row, amount in pod.shape.needs:
+def _together(pods: Iterable[PodRow], axis: ResourceAxis, least: Needs | None = None) -> AmountColumn:
+    """What pods need together, and no less than some amounts."""
+    return _sum_of(tuple([pod.shape.needs for pod in pods]), least, len(axis.names))
+
+
+@lru_cache(maxsize=4096)  # thousands of groups are of few kinds
+def _sum_of(pods: tuple[Needs, ...], least: Needs | None, resources: int) -> AmountColumn:
+    column = [0] * resources
+    for needs in pods:
+        for row, amount in needs:
             column[row] += amount
-    return column
-
-
-def _raise(column: Column, least: Needs | None) -> None:
     for row, amount in least or ():
         column[row] = max(column[row], amount)
+    return tuple(column)
 
 
 def attach(group: GroupRow, queue: QueueRow | None) -> None:

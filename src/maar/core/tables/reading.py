@@ -1,6 +1,7 @@
 """From objects to rows: what decisions ask about a pod, a group or a node, worked out once."""
 
 from datetime import datetime
+from functools import lru_cache
 from typing import Final
 
 from maar.core.model.metadata import Metadata, mark
@@ -36,7 +37,7 @@ def read_pod(pod: Pod, shapes: Shapes, scheduler_name: str) -> PodRow:
     owner = next((one for one in metadata.owner_references if one.controller), None)
     created = metadata.creation_timestamp
     return PodRow(
-        key=pod.key,
+        key=f"{namespace}/{metadata.name}",
         preemptable=mark(metadata, PREEMPTABLE_MARK),
         is_terminating=pod.is_leaving,
         namespace=namespace,
@@ -67,7 +68,7 @@ def read_pod(pod: Pod, shapes: Shapes, scheduler_name: str) -> PodRow:
         index_failures=_index_failures(metadata.annotations[INDEX_FAILURES])
         if INDEX_FAILURES in metadata.annotations
         else 0,
-        ran_for=ran_for(pod),
+        ran_for=ran_for(pod) if status.phase == "Succeeded" else None,
         stated_run_time=stated_seconds(metadata.annotations, EXPECTED_RUN_TIME),
         longest_run_time=longest_run_time(pod),
         started=status.start_time.timestamp() if status.start_time else None,
@@ -85,6 +86,9 @@ def _index_failures(text: str) -> int:
     return whole_number(text) or 0
 
 
+_natural_namespace = lru_cache(maxsize=1024)(natural)  # thousands of groups are in the same few
+
+
 def read_group(group: PodGroup, axis: ResourceAxis) -> GroupRow:
     """Make the row of a pod group."""
     metadata, spec, status = group.metadata, group.spec, group.status
@@ -93,10 +97,10 @@ def read_group(group: PodGroup, axis: ResourceAxis) -> GroupRow:
     owner = next((one.name for one in metadata.owner_references if one.controller), "")
     age = _age(metadata, created.timestamp() if created else 0.0)
     name = natural(metadata.name)
-    of_owner = f"{natural(namespace)}/{natural(owner) if owner else name}"
+    of_owner = f"{_natural_namespace(namespace)}/{natural(owner) if owner else name}"
     since = {one.type: one.last_transition_time for one in status.conditions if one.status == "True"}
     return GroupRow(
-        key=group.key,
+        key=f"{namespace}/{metadata.name}",
         namespace=namespace,
         queue_name=spec.queue,
         min_member=spec.min_member,

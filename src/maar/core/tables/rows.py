@@ -170,6 +170,8 @@ class GroupRow:
     gated: int = 0  # pods that must not be placed yet
     has_queue_gate: bool = False  # a pod without a node has Volcano's scheduling gate, or had it
     placed: int = 0  # pods that count towards minMember
+    on_nodes: int = 0  # pods with a node, whether they stay there or not
+    stays: int = 0  # those that are live and not leaving
     tasks: dict[str, int] = field(default_factory=lambda: NO_TASKS)  # those of each task that has a minimum
     used: AmountColumn = ()  # by its pods, as in `QueueRow.used`
     to_start: Needs | None = None  # what enqueue wants room for; None: it is admitted without

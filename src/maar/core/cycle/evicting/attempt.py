@@ -10,8 +10,9 @@ gives (`leaves`). An attempt, all of it in trials of the state,
 
 1. takes the first unit that may be taken, until the pods fit; shares have changed, so the order is read again
    after every unit;
-2. drops units again that are not needed, from the one taken last (the most important) to the first;
-3. checks that the rest may still be taken, one after the other, and that the pods fit.
+2. drops units that are not needed, from the one taken last (the most important) to the first;
+3. where some were dropped, checks that the rest may still be taken, one after the other, and that the pods
+   fit.
 
 Units that are first in the order may be spread over many nodes, and their queues may have nothing more to
 give before any one node has room. So when steps 1 to 3 fail for the whole cluster, they are repeated for
@@ -35,7 +36,7 @@ without a possible victim are skipped (`may_be_victim`); a unit like one that wa
 in the same pass (`refusal`); groups with the same `equivalence_key`, and those that ask for more than one
 that failed, fail without a search until one succeeds (`evict.py`, `failures.py`); a search ends where all
 that it can still take would not free enough (`_may_fit`); single nodes are left out where even all units of
-the leaves would not (`_candidate_nodes`).
+the leaves would not (`single_nodes.py`).
 
 Why not otherwise? The smallest set of victims is a packing problem, with no fast exact solution.
 kube-scheduler removes all less important pods of one node and puts back as many as it can; that knows neither
@@ -43,15 +44,12 @@ gangs, which need several nodes and are evicted whole, nor queues, whose shares 
 laws that the result obeys are in docs/specification/eviction.md. Decision record 10.
 """
 
-from collections import Counter
-from collections.abc import Collection, Hashable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Collection, Hashable, Iterator, Sequence
 from functools import cached_property
-from typing import ClassVar, Final, Literal
-
-import numpy as np
+from typing import ClassVar, Literal
 
 from maar.core.cycle.evicting.promises import FEW, Promises
+from maar.core.cycle.evicting.single_nodes import candidate_nodes
 from maar.core.cycle.evicting.trimming import Trimming, is_crippled
 from maar.core.cycle.evicting.unit_pool import UnitPool
 from maar.core.cycle.evicting.units import Rank, Unit
@@ -62,8 +60,6 @@ from maar.core.cycle.state import Eviction
 from maar.core.model.reasons import Refusal
 from maar.core.tables.axis import Needs
 from maar.core.tables.rows import Column
-
-_FEW_UNITS: Final = 100  # whose nodes are looked up, instead of the units of every node
 
 
 class Attempt:
@@ -156,49 +152,75 @@ class Attempt:
 
     # --- the search
 
-    def succeeds(self) -> list[Unit] | None:
+    def try_evict(self) -> list[Unit] | None:
         """Evict and promise if a lawful set exists; returns the victims."""
-        taken = self.find()
-        if taken is not None:
-            self._commit(taken)
+        with self.state.trial() as trial:
+            taken = self._try_take_lawful_set()
+            for unit in taken or ():
+                for pod in unit.pods:
+                    self.search.leaf_usage.leave(pod)
+                    self.state.record(Eviction(pod, self.group.row, self.action))
+            if taken is not None:
+                self.promises.try_promise()
+                trial.keep()
         return taken
 
     def find(self) -> list[Unit] | None:
         """A lawful set, anywhere or on one node alone; the state stays as it was."""
+        with self.state.trial():
+            taken = self._try_take_lawful_set()
+        self._put_back(taken or ())
+        return taken
+
+    def _try_take_lawful_set(self) -> list[Unit] | None:
+        """Take a lawful set, anywhere or on one node alone."""
         if not self.is_worthwhile():
             return None
         key = self.failure_key()
         if key is not None and self.search.failures.include(key, self.pods):
             return None
-        _ = self.reserved_before  # computed before the search begins
+        self._read_before()
         self.is_exhausted, self.saw_candidates = True, False
-        taken = self._collect(None)
-        for node in self._candidate_nodes() if taken is None and self.saw_candidates else ():
-            taken = self._collect(node)
+        taken = self._try_collect(None)
+        for node in candidate_nodes(self) if taken is None and self.saw_candidates else ():
+            taken = self._try_collect(node)
             if taken is not None:
                 break
         if taken is None and self.is_exhausted and key is not None:
             self.search.failures.add(key, self.pods, had_units=self.saw_candidates)
-        return taken or None
+        if taken is None:
+            self._note_failure()
+        return taken
+
+    def _read_before(self) -> None:
+        """Read how things are before the first unit is taken."""
+        _ = self.reserved_before
+
+    def _note_failure(self) -> None:
+        """Note for its own group what a search says that found no lawful set."""
 
     def units(self, leaf: int) -> UnitPool:
         """The units of a leaf that the beneficiary may find."""
         return self.search.pool(leaf, self.moment, self.waited)
 
-    def _collect(self, node: int | None) -> list[Unit] | None:
-        """Take units in order until the beneficiary fits; then trim, and check again."""
+    def _try_collect(self, node: int | None) -> list[Unit] | None:
+        """Take units in order until the beneficiary fits; where some are not needed, take the rest again."""
         self.promises.found = []
-        taken = self._gather(node)
-        if not taken:
-            return None
-        taken = Trimming(self.promises, self._may_grow, taken).needed()
-        return taken if self._is_lawful(taken) else None
+        with self.state.trial() as trial:
+            taken = self._gather(node)
+            needed = Trimming(self.promises, self._may_grow, taken).needed() if taken else []
+            if taken and len(needed) == len(taken) and not self._are_crippled(taken):
+                trial.keep()  # each might be taken when it was, and with all of them the pods fit
+                return taken
+        self._put_back(taken)
+        return needed if needed and self._try_take(needed) else None
 
     def _gather(self, node: int | None) -> list[Unit]:
-        """Find units in order, anywhere or on one node, with which the beneficiary fits; none if too few."""
+        """Take units in order, anywhere or on one node, until the beneficiary fits; none if too few."""
         taken, found = list[Unit](), True
-        with self.state.trial():
-            while not self._fits():
+        with self.state.trial() as trial:
+            fits = self._fits_before()
+            while not fits:
                 unit = next(self._candidates(node), None)
                 if unit is None:
                     found = False
@@ -210,9 +232,13 @@ class Attempt:
                     if node is None and not self._may_fit():
                         found = False
                         break
+                fits = self._fits()
+            if found:
+                self.is_exhausted = False
+                trial.keep()
+                return taken
         self._put_back(taken)
-        self.is_exhausted &= not found
-        return taken if found else []
+        return []
 
     def _may_fit(self) -> bool:
         """Whether the beneficiary may fit with all that can still be taken; true where it is not known.
@@ -233,19 +259,19 @@ class Attempt:
                 self.units(leaf).in_order(self.may_be_victim) if node is None else self._units_on(node, leaf)
             ):
                 known = len(refused)
-                if self._may_go(unit, refused):
+                if self.may_go(unit, refused):
                     self.saw_candidates = True
                     yield unit
                 elif len(refused) > known and self.refuses_all(leaf, refused):
                     break
 
-    def _may_go(self, unit: Unit, refused: set[object], allowed: set[object] | None = None) -> bool:
+    def may_go(self, unit: Unit, refused: set[object], allowed: set[object] | None = None) -> bool:
         """Whether a unit may be taken next.
 
         `refused` collects what refused units have in common; `allowed`, where nothing is taken meanwhile,
         what those have in common that use as much and are not refused.
         """
-        if unit.group is self.group or not self.search.budgets.allow(unit.pods):
+        if unit.row is self.group.row or not self.search.budgets.allow(unit.pods):
             return False
         alike = self.refusal(unit)
         if alike in refused:
@@ -266,7 +292,7 @@ class Attempt:
         units = [pool.unit_on(row.name, key, self.may_be_victim) for key in groups if key in pool]
 
         def order(unit: Unit) -> tuple[object, ...]:
-            one = unit.group.row
+            one = unit.row
             namespace, job = state.namespace_share(leaf, one.namespace), self.ledger.dominant(unit.group.used)
             return (namespace, job, one.order)
 
@@ -285,6 +311,10 @@ class Attempt:
             self.search.budgets.spend(unit.pods, -1)
             self.search.put_back(unit)
 
+    def _fits_before(self) -> bool:
+        """Whether the beneficiary fits before the first unit is taken; then there is nothing to evict."""
+        return self._fits()
+
     def _fits(self) -> bool:
         """Whether the beneficiary may grow and finds its places, with the victims gone."""
         return self._may_grow() and self.promises.are_possible()
@@ -299,88 +329,23 @@ class Attempt:
         limits = ledger.deserved if self.action == "reclaim" else ledger.real
         return beside.leaves_room(self.leaf, self.request, limits)
 
-    def _is_lawful(self, taken: Sequence[Unit]) -> bool:
-        """Check every unit again after the trimming, in order."""
-        with self.state.trial():
-            for unit in taken:
-                if not self.may_take(unit):
-                    return False
-                for pod in unit.pods:
-                    self.state.evict(pod)
-            groups = {unit.group.row.key: unit.group for unit in taken}.values()
-            if any(is_crippled(self.state, group) for group in groups):
-                return False
-            return bool(taken) and self._fits()
-
-    def _commit(self, taken: Sequence[Unit]) -> None:
+    def _try_take(self, units: Sequence[Unit]) -> bool:
+        """Take units one after the other, if each may be taken then and the beneficiary fits at the end."""
+        taken = list[Unit]()
         with self.state.trial() as trial:
-            for unit in taken:
+            for unit in units:
+                if not self.may_take(unit):
+                    break
                 self._take(unit)
-                for pod in unit.pods:
-                    self.search.leaf_usage.leave(pod)
-                    self.state.record(Eviction(pod, self.group.row, self.action))
-            self.promises.are_made()
-            trial.keep()
-
-    def _candidate_nodes(self) -> Iterator[int]:
-        """Nodes with a unit that may be taken, and with room for the first pod if the leaves' pods left.
-
-        With what is idle elsewhere, there must then be room for all the other pods too.
-        """
-        places, (allocatable, _, later) = self.state.places, self.state.room.columns()
-        leaves = self.leaves()
-        idle, reserved = allocatable - later, self.search.leaf_usage.of(leaves)  # [R, N]
-        possible = places.usable & reserved.any(axis=0)  # [N]
-        for resource, amount in self.pods[0].shape.needs:
-            possible &= idle[resource] + reserved[resource] >= amount
-        for shape, count in Counter(pod.shape for pod in self.pods).items() if possible.any() else ():
-            now, then = (places.pods_per_node(shape, room, count) for room in (idle, idle + reserved))  # [N]
-            possible &= now.sum() - now + then >= count
-        nodes = np.flatnonzero(possible).tolist()
-        if nodes and sum(self.units(leaf).count(self.may_be_victim) for leaf in leaves) <= _FEW_UNITS:
-            with_units, rows = self._nodes_with_units(), self.state.room.nodes
-            yield from [node for node in nodes if rows[node].name in with_units]
-            return
-        verdicts = {leaf: _Verdicts() for leaf in leaves}
-        for node in nodes:
-            if self._has_units(node, verdicts):
-                yield node
-
-    def _has_units(self, node: int, verdicts: Mapping[int, "_Verdicts"]) -> bool:
-        """Whether a node has a gang that may be taken and is nowhere else, or a pod of a job with surplus."""
-        row = self.state.room.nodes[node]
-        groups = {pod.group_key for pod in row.pods.values()}
-        for leaf, known in verdicts.items():
-            pool = self.units(leaf)
-            for unit in filter(None, [pool.unit(key, self.may_be_victim) for key in groups if key in pool]):
-                if unit.is_surplus:
-                    if any(pod.node_name == row.name for pod in self.state.holders(unit.group)):
-                        return True
-                elif unit.is_on(row.name) and self._may_go(unit, known.refused, known.allowed):
+                taken.append(unit)
+            else:
+                if not self._are_crippled(units) and self._fits():
+                    trial.keep()
                     return True
+        self._put_back(taken)
         return False
 
-    def _nodes_with_units(self) -> set[str]:
-        """Nodes with a gang that may be taken and is nowhere else, or with a pod of a job with surplus."""
-        nodes: set[str] = set()
-        for leaf in self.leaves():
-            known = _Verdicts()
-            for unit in self.units(leaf).in_order(self.may_be_victim):
-                node = unit.pods[0].node_name
-                if unit.is_surplus:
-                    nodes.update([pod.node_name for pod in self.state.holders(unit.group)])
-                elif (
-                    node not in nodes
-                    and unit.is_on(node)
-                    and self._may_go(unit, known.refused, known.allowed)
-                ):
-                    nodes.add(node)
-        return nodes
-
-
-@dataclass(slots=True)
-class _Verdicts:
-    """What units of a leaf have in common that may be taken while nothing is, and that may not."""
-
-    refused: set[object] = field(default_factory=set)
-    allowed: set[object] = field(default_factory=set)
+    def _are_crippled(self, taken: Sequence[Unit]) -> bool:
+        """Whether a group is left with too few pods, now that these are gone."""
+        groups = {unit.row.key: unit.group for unit in taken}.values()
+        return any(is_crippled(self.state, group) for group in groups)

@@ -31,7 +31,7 @@ def evict(state: State, attempt: type[Attempt]) -> None:
         one = attempt(search, group)
         equivalence_key = _equivalence_key(one)
         is_tried = equivalence_key not in failed
-        victims = state.held_room.without_hold(group, one.succeeds) if is_tried else None
+        victims = state.held_room.without_hold(group, one.try_evict) if is_tried else None
         if victims is None:
             turns.failed(group, failed.setdefault(equivalence_key, one.blocked))
             alike.setdefault(equivalence_key, []).append(group)

@@ -51,7 +51,7 @@ class HalfGangs:
                 for pod in pods:
                     state.evict(pod)
                     state.record(Eviction(pod, group.row, "cleanup"))
-            promises.are_made()
+            promises.try_promise()
             group.pending = state.without_place(group.pending)
             for in_order in self.in_order.values():
                 in_order[:] = [one for one in in_order if one is not group and one not in victims]

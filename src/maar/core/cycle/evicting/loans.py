@@ -47,7 +47,7 @@ class Loans:
         return [
             self.state.group(group)
             for group in row.groups.values()
-            if any(used > most for used, most in zip(group.used, deserved, strict=False))
+            if group.used and any(used > most for used, most in zip(group.used, deserved, strict=False))
         ]
 
     def _on_loan(self, group: GroupState, deserved: Column, resources: Collection[int]) -> Iterator[Unit]:

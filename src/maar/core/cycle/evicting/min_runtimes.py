@@ -16,7 +16,7 @@ from typing import Final, Literal
 from maar.core.cycle.group_state import GroupState
 from maar.core.cycle.state import State
 from maar.core.tables.groups import is_ready
-from maar.core.tables.rows import MinRuntime, PodRow
+from maar.core.tables.rows import GroupRow, MinRuntime, PodRow
 
 _NO_ENDS: Final[dict[str, float]] = {}
 
@@ -51,27 +51,26 @@ class MinRuntimes:
         found = self._of_leaf.get(leaf)
         return found is not None and found.seconds > waited
 
-    def ends(self, group: GroupState) -> Mapping[str, float]:
-        """By the keys of the group's pods that are protected now: until when."""
-        found = self._of_leaf.get(group.leaf)
+    def ends(self, row: GroupRow) -> Mapping[str, float]:
+        """By the keys of a group's pods that are protected now: until when."""
+        found = None if row.leaf is None else self._of_leaf.get(row.leaf.index)
         if found is None:
             return _NO_ENDS
-        if group.row.key not in self._ends:
-            self._ends[group.row.key] = self._ends_of(group, found.seconds)
-        return self._ends[group.row.key]
+        if row.key not in self._ends:
+            self._ends[row.key] = self._ends_of(row, found.seconds)
+        return self._ends[row.key]
 
-    def _ends_of(self, group: GroupState, length: float) -> Mapping[str, float]:
+    def _ends_of(self, row: GroupRow, length: float) -> Mapping[str, float]:
         holders = [
-            pod for pod in group.row.pods.values() if pod.node_name and pod.is_live and not pod.is_terminating
+            pod for pod in row.pods.values() if pod.node_name and pod.is_live and not pod.is_terminating
         ]
-        now, ready = self.now, self._ready_since(group, holders)
+        now, ready = self.now, self._ready_since(row, holders)
         self.state.counts_from_now |= any(pod.started is None for pod in holders) or ready == now
         ends = [max(now if pod.started is None else pod.started, ready) + length for pod in holders]
         return {pod.key: end for pod, end in zip(holders, ends, strict=True) if end > now}
 
-    def _ready_since(self, group: GroupState, holders: Sequence[PodRow]) -> float:
+    def _ready_since(self, row: GroupRow, holders: Sequence[PodRow]) -> float:
         """Since when enough of its pods have been running, those that have succeeded included."""
-        row = group.row
         least = row.min_member if is_ready(row) else row.standing_minimum
         members = [*holders, *(pod for pod in row.pods.values() if pod.has_succeeded)]
         times = [self._nth_start(members, least)]

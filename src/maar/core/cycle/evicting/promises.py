@@ -48,15 +48,15 @@ class Promises:
         """Whether room for so many pods of one shape is all that they need."""
         return self.depend_on_room_only and len({pod.shape for pod in self.pods}) == 1
 
-    def are_made(self) -> bool:
+    def try_promise(self) -> bool:
         """Promise all pods their nodes, or none.
 
         Nodes that were found before come first: with a victim fewer, another search may find none.
         """
-        if self.found and self._are_promised(self.found):
+        if self.found and self._try_places(self.found):
             return True
         for pods in self.state.places.tries(self.pods, len(self.pods), "later"):
-            if self._are_promised([(pod, NOWHERE) for pod in pods]):
+            if self._try_places([(pod, NOWHERE) for pod in pods]):
                 self.found = [(pod, self.state.promised[pod.key]) for pod in pods]
                 return True
         return False
@@ -66,7 +66,7 @@ class Promises:
         if self._counted is not None and not self._counted.is_enough():
             return False
         with self.state.trial():
-            return self.are_made()
+            return self.try_promise()
 
     def count_room(self) -> None:
         """From now on look at amounts first."""
@@ -110,13 +110,13 @@ class Promises:
                 self._needs.setdefault(node, Counter()).update(dict(pod.shape.needs))
         return self._needs
 
-    def _are_promised(self, places: Sequence[tuple[PodRow, int]]) -> bool:
+    def _try_places(self, places: Sequence[tuple[PodRow, int]]) -> bool:
         with self.state.trial() as trial:
-            if all(self._is_promised(pod, node) for pod, node in places):
+            if all(self._try_place(pod, node) for pod, node in places):
                 trial.keep()
         return trial.is_kept
 
-    def _is_promised(self, pod: PodRow, wanted: int) -> bool:
+    def _try_place(self, pod: PodRow, wanted: int) -> bool:
         """Promise a pod the node that is wanted, or the best."""
         node = self.state.places.best(pod, "later", wanted)
         if node == NOWHERE or wanted not in (node, NOWHERE):

@@ -146,9 +146,9 @@ def _protecting(attempt: Attempt, victims: list[Unit], leaves: list[int]) -> tup
     """The fields that protect the victims now; where they are lawful victims now, those of all leaves."""
     min_runtimes = attempt.search.min_runtimes
     young = [
-        unit.group.leaf
+        unit.leaf
         for unit in victims
-        if unit.group.leaf in leaves and any(pod.key in min_runtimes.ends(unit.group) for pod in unit.pods)
+        if unit.leaf in leaves and any(pod.key in min_runtimes.ends(unit.row) for pod in unit.pods)
     ]
     queues = dict.fromkeys(found.queue for leaf in young or leaves if (found := min_runtimes.of(leaf)))
     return tuple(f"spec.{attempt.action}MinRuntime of queue {name}" for name in list(queues)[:_FEW])

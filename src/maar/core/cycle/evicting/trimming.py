@@ -4,11 +4,11 @@ The problem. Units were taken until the beneficiary fitted, and some of them are
 gave the room. From the one taken last, the most important, to the first, each is put back if the pods fit
 without it and those dropped before.
 
-How it works. All units are evicted in one trial, and each in turn is put back and, where it is needed,
-evicted again. So a test costs the steps of one unit, and not of all of them, and amounts decide most tests
-(`promises.py`): where the pods do not use what the unit frees, they stay where they are; where too little is
-left, no placement exists. Only in between the pods are placed again. The result, and the nodes that are
-found, are those of placing all pods for every unit; a test compares them.
+How it works. All units are gone when it begins. In one trial each in turn is put back and, where it is
+needed, evicted again. So a test costs the steps of one unit, and not of all of them, and amounts decide most
+tests (`promises.py`): where the pods do not use what the unit frees, they stay where they are; where too
+little is left, no placement exists. Only in between the pods are placed again. The result, and the nodes that
+are found, are those of placing all pods for every unit; a test compares them.
 """
 
 from collections import Counter
@@ -26,22 +26,19 @@ class Trimming:
     def __init__(self, promises: Promises, allows: Callable[[], bool], taken: Sequence[Unit]) -> None:
         """With the nodes that were found when all of them were gone."""
         self.state, self.promises, self.allows, self.taken = promises.state, promises, allows, taken
-        self._units = Counter(unit.group.row.key for unit in taken)  # how many of each group are gone
+        self._units = Counter(unit.row.key for unit in taken)  # how many of each group are gone
 
     def needed(self) -> list[Unit]:
-        """The units that are left when all that are not needed are dropped, in their order."""
+        """The units that are left when all that are not needed are dropped, in their order; all are gone."""
         state, needed, tested = self.state, list[Unit](), list(reversed(self.taken))
         if self.promises.are_alike:  # the last was taken because those before were not enough
             needed.append(tested.pop(0))
         if not tested:
             return needed
         with state.trial():
-            for unit in self.taken:
-                for pod in unit.pods:
-                    state.evict(pod)
             if len(tested) > FEW:
                 self.promises.count_room()
-            groups = {unit.group.row.key: unit.group for unit in self.taken}
+            groups = {unit.row.key: unit.group for unit in self.taken}
             self._crippled = {key for key, group in groups.items() if is_crippled(state, group)}
             needed += [unit for unit in tested if not self._is_dropped(unit)]
         return needed[::-1]

@@ -8,13 +8,14 @@ from itertools import chain, repeat
 
 from maar.core.cycle.evicting.min_runtimes import MinRuntimes
 from maar.core.cycle.evicting.protection import Protection
-from maar.core.cycle.evicting.units import Rank, Size, Unit, next_unit
+from maar.core.cycle.evicting.units import Rank, Size, Unit, is_whole, next_unit, whole_unit
 from maar.core.cycle.group_state import GroupState
 from maar.core.cycle.state import State
-from maar.core.tables.rows import GroupOrder, GroupRow
+from maar.core.tables.rows import AmountColumn, GroupOrder, GroupRow
 
 Job = tuple[float, GroupOrder, str]  # what it uses, its order and its key: the largest is evicted first
 _KindOfUnit = tuple[str, tuple[Rank, ...]]  # a namespace, and the ranks that a unit may have
+_Rows = dict[str, GroupRow]
 MayBeVictim = Callable[[Rank, str, float], bool]  # the rank, the namespace, and what that uses per weight
 
 
@@ -32,31 +33,43 @@ class UnitPool:
         """Without minimum run times: as if all pods had run for long enough."""
         self.state, self.leaf, self.protection = state, leaf, protection
         self._min_runtimes, self._moment = min_runtimes, state.now
-        self._young: dict[str, GroupState] = {}  # groups with pods that have not run for the minimum run time
-        self._young_kinds: dict[_KindOfUnit, list[GroupState]] = {}  # those groups
+        self._young: dict[str, GroupRow] = {}  # groups with pods that have not run for the minimum run time
+        self._young_kinds: dict[_KindOfUnit, list[GroupRow]] = {}  # those groups
         self._not_moved: set[_KindOfUnit] = set()  # kinds that may have units of another time
         self._computed_for: dict[str, float] = {}  # the times that units of young groups are of
         self._units: dict[str, tuple[Unit, Job]] = {}
         self._jobs: dict[Rank, dict[str, list[Job]]] = {}  # by namespace, sorted
         self.sizes: set[Size] = set()  # of all units that have been computed
         self._shares: dict[str, float] = {}  # of namespaces, per weight
-        self._unread: dict[_KindOfUnit, dict[str, GroupRow]] = {}  # groups whose units are not computed yet
+        self._unread: dict[_KindOfUnit, _Rows] = {}  # groups whose units are not computed yet
         self._kinds: dict[str, _KindOfUnit] = {}  # of those groups
         self._gone: dict[str, tuple[Unit, Job] | None] = {}  # of groups that are gone: what they had before
+        self._share_of: dict[AmountColumn, float] = {}  # of the cluster, by what a job uses
+        look_at, at_first = state.groups.look_at, dict[tuple[object, ...], tuple[_KindOfUnit, _Rows]]()
         for row in state.ledger.rows[leaf].groups.values():
-            if len(row.pending) < len(row.pods) and _has_nodes(row):
-                known = state.groups.look_at(row)
-                if min_runtimes is not None:
-                    known = state.group(row)
-                    if min_runtimes.ends(known):
-                        self._young[row.key] = known
-                        young = (row.namespace, _possible_ranks(known))
-                        self._young_kinds.setdefault(young, []).append(known)
-                ranks = (_ranks_at_first(row) if known is None else None) or _ranks_now(state.group(row))
-                kind = self._kinds[row.key] = (row.namespace, ranks)
-                self._unread.setdefault(kind, {})[row.key] = row
+            if not row.on_nodes:
+                continue
+            known = look_at(row)
+            if min_runtimes is not None and min_runtimes.ends(row):
+                self._young[row.key], known = row, state.group(row)
+                young = (row.namespace, _possible_ranks(known))
+                self._young_kinds.setdefault(young, []).append(row)
+            if known is None and row.standing_minimum == row.min_member and not row.min_task_member:
+                key = (row.namespace, row.priority, row.placed < row.min_member, row.placed > row.min_member)
+                found = at_first.get(key)
+                if found is None:
+                    ranks = _ranks(key[2], row.priority, key[3])
+                    found = at_first[key] = self._unread_of((row.namespace, ranks))
+            else:
+                found = self._unread_of((row.namespace, _ranks_now(state.group(row))))
+            self._kinds[row.key], rows = found
+            rows[row.key] = row
         for namespace, _ in self._unread:
             self._shares[namespace] = state.namespace_share(leaf, namespace)
+
+    def _unread_of(self, kind: _KindOfUnit) -> tuple[_KindOfUnit, _Rows]:
+        """The groups of a kind whose units are not computed yet."""
+        return kind, self._unread.setdefault(kind, {})
 
     def _read(self, may_be_victim: MayBeVictim) -> None:
         """Compute the units that may be victims."""
@@ -65,7 +78,7 @@ class UnitPool:
                 changed = dict[int, list[Job]]()
                 for key, row in self._unread.pop((namespace, ranks)).items():
                     del self._kinds[key]
-                    known = self._unit_of(self.state.group(row))
+                    known = self._unit_of(row)
                     if known is not None:
                         self._units[key] = unit, job = known
                         jobs = self._jobs.setdefault(unit.rank, {}).setdefault(namespace, [])
@@ -85,24 +98,33 @@ class UnitPool:
                 del self._unread[kind]
         self._gone.pop(key, None)
         self._remove(key, namespace)
-        known = self._unit_of(group)
+        known = self._unit_of(group.row)
         if known is not None:
             self._add(key, namespace, known)
 
-    def _unit_of(self, group: GroupState) -> tuple[Unit, Job] | None:
-        """The unit that a group would give now, and its place."""
-        row = group.row
+    def _unit_of(self, row: GroupRow) -> tuple[Unit, Job] | None:
+        """The unit that a group would give now, and its place; of most groups the row says it."""
         if row.key in self._young:
             self._computed_for[row.key] = self._moment
-        unit = next_unit(self.state, group, self.protection, young=self._too_young(group))
+        state, young = self.state, self._too_young(row)
+        if state.groups.look_at(row) is None and is_whole(row):
+            unit, used = whole_unit(state, row, self.protection, young), row.used
+        else:
+            group = state.group(row)
+            unit, used = next_unit(state, group, self.protection, young=young), tuple(group.used)
         if unit is None:
             return None
         self.sizes.add(unit.size)
-        return unit, (self.state.ledger.dominant(group.used), row.order, row.key)
+        share = self._share_of.get(used)
+        if share is None:
+            ledger = state.ledger
+            column = [*used, *[0] * (len(ledger.total) - len(used))]
+            share = self._share_of[used] = ledger.dominant(column)
+        return unit, (share, row.order, row.key)
 
     def take(self, unit: Unit) -> None:
         """A unit is gone; where it was all of its group, no other comes after it."""
-        key, namespace = unit.group.row.key, unit.group.row.namespace
+        key, namespace = unit.row.key, unit.row.namespace
         if unit.is_surplus or key in self._kinds:
             self.refresh(unit.group)
             return
@@ -111,7 +133,7 @@ class UnitPool:
 
     def put_back(self, unit: Unit) -> None:
         """A unit is back, and its group as it was before it was taken."""
-        key, namespace = unit.group.row.key, unit.group.row.namespace
+        key, namespace = unit.row.key, unit.row.namespace
         if key not in self._gone:
             self.refresh(unit.group)
             return
@@ -132,15 +154,15 @@ class UnitPool:
             del jobs[bisect_left(jobs, job)]
         return known
 
-    def _too_young(self, group: GroupState) -> Collection[str]:
-        if self._min_runtimes is None or group.row.key not in self._young:
+    def _too_young(self, row: GroupRow) -> Collection[str]:
+        if self._min_runtimes is None or row.key not in self._young:
             return ()
-        return {key for key, end in self._min_runtimes.ends(group).items() if end > self._moment}
+        return {key for key, end in self._min_runtimes.ends(row).items() if end > self._moment}
 
     @cached_property
     def ends(self) -> frozenset[float]:
         """The times to come at which a minimum run time of a pod is over."""
-        return frozenset([end for group in self._young.values() for end in self._ends(group)])
+        return frozenset([end for row in self._young.values() for end in self._ends(row)])
 
     def may_gain(self, may_be_victim: MayBeVictim) -> bool:
         """Whether a unit may become a victim when its pods have run for long enough."""
@@ -161,20 +183,20 @@ class UnitPool:
             share = self._shares[namespace]
             if any(may_be_victim(rank, namespace, share) for rank in ranks):
                 self._not_moved.discard((namespace, ranks))
-                for group in self._young_kinds[namespace, ranks]:
-                    self._move_unit(group)
+                for row in self._young_kinds[namespace, ranks]:
+                    self._move_unit(row)
 
-    def _move_unit(self, group: GroupState) -> None:
+    def _move_unit(self, row: GroupRow) -> None:
         """Compute the unit of a group again, if it is another one at the moment."""
-        known = self._computed_for.get(group.row.key, self.state.now)
+        known = self._computed_for.get(row.key, self.state.now)
         first, last = min(known, self._moment), max(known, self._moment)
-        if first < last and any(first < end <= last for end in self._ends(group)):
-            self.refresh(group)
+        if first < last and any(first < end <= last for end in self._ends(row)):
+            self.refresh(self.state.group(row))
         else:
-            self._computed_for[group.row.key] = self._moment
+            self._computed_for[row.key] = self._moment
 
-    def _ends(self, group: GroupState) -> Collection[float]:
-        return self._min_runtimes.ends(group).values() if self._min_runtimes is not None else ()
+    def _ends(self, row: GroupRow) -> Collection[float]:
+        return self._min_runtimes.ends(row).values() if self._min_runtimes is not None else ()
 
     def count(self, may_be_victim: MayBeVictim) -> int:
         """How many units may be victims."""
@@ -236,14 +258,14 @@ class UnitPool:
     def unit(self, key: str, may_be_victim: MayBeVictim) -> Unit | None:
         """The unit that a group has here, if it may be a victim."""
         unit, _ = self._units[key]
-        namespace = unit.group.row.namespace
+        namespace = unit.row.namespace
         return unit if may_be_victim(unit.rank, namespace, self._shares[namespace]) else None
 
     def unit_on(self, node: str, key: str, may_be_victim: MayBeVictim) -> Unit | None:
         """What a group would give on one node: its unit if that is nowhere else, or a surplus pod."""
         unit = self.unit(key, may_be_victim)
         if unit is not None and unit.is_surplus:
-            return next_unit(self.state, unit.group, self.protection, node, self._too_young(unit.group))
+            return next_unit(self.state, unit.group, self.protection, node, self._too_young(unit.row))
         return unit if unit is not None and unit.is_on(node) else None
 
 
@@ -252,25 +274,10 @@ def _ranks_now(group: GroupState) -> tuple[Rank, ...]:
     return _ranks(group.is_starving, group.row.priority, group.placed > group.standing_minimum)
 
 
-def _ranks_at_first(row: GroupRow) -> tuple[Rank, ...] | None:
-    """The same of a group that is as it was when the cycle began; None where more than its row is needed."""
-    if row.standing_minimum < row.min_member or row.min_task_member:
-        return None
-    return _ranks(row.placed < row.min_member, row.priority, row.placed > row.standing_minimum)
-
-
 @lru_cache(maxsize=1024)
 def _ranks(is_starving: bool, priority: int, has_surplus: bool) -> tuple[Rank, ...]:  # noqa: FBT001 (of a key)
     whole = Rank(not is_starving, priority, True)
     return (whole, whole._replace(is_not_surplus=False)) if has_surplus else (whole,)
-
-
-def _has_nodes(row: GroupRow) -> bool:
-    """Whether a pod of a group is on a node."""
-    for pod in row.pods.values():  # noqa: SIM110 (it is asked for every group of a queue)
-        if pod.node_name:
-            return True
-    return False
 
 
 def _possible_ranks(group: GroupState) -> tuple[Rank, ...]:
@@ -280,5 +287,4 @@ def _possible_ranks(group: GroupState) -> tuple[Rank, ...]:
     """
     if group.is_starving:
         return ()
-    on_nodes = len([1 for pod in group.row.pods.values() if pod.node_name])
-    return _ranks(False, group.row.priority, on_nodes > group.standing_minimum)
+    return _ranks(False, group.row.priority, group.row.on_nodes > group.standing_minimum)

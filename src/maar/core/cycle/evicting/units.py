@@ -8,9 +8,10 @@ from typing import NamedTuple
 from maar.core.cycle.evicting.batch_jobs import LonePods
 from maar.core.cycle.evicting.protection import Protection
 from maar.core.cycle.group_state import GroupState
+from maar.core.cycle.placing.room import NOWHERE
 from maar.core.cycle.state import State
 from maar.core.tables.axis import Needs
-from maar.core.tables.rows import Column, PodRow
+from maar.core.tables.rows import Column, GroupRow, PodRow
 
 Size = tuple[tuple[Needs, ...], Needs]
 
@@ -32,7 +33,8 @@ class Rank(NamedTuple):
 class Unit:
     """Pods that are evicted together or not at all; not to be changed."""
 
-    group: GroupState
+    state: State
+    row: GroupRow
     pods: tuple[PodRow, ...]
     is_surplus: bool
     is_starving: bool = False
@@ -41,10 +43,24 @@ class Unit:
     used: Needs = field(init=False)  # what they use; on nodes that are not ready they use nothing
 
     def __post_init__(self) -> None:
-        self.rank = Rank(not self.is_starving, self.group.row.priority, not self.is_surplus)
+        self.rank = Rank(not self.is_starving, self.row.priority, not self.is_surplus)
+        if len(self.pods) == 1:
+            needs, counted = self.pods[0].shape.needs, self.pods[0].counted
+            self.needs, self.used = (needs,), needs if counted is not None and counted.is_used else ()
+            return
         self.needs = tuple([pod.shape.needs for pod in self.pods])
         used = [pod.shape.needs for pod in self.pods if pod.counted is not None and pod.counted.is_used]
-        self.used = used[0] if len(used) == 1 else tuple([one for needs in used for one in needs])
+        self.used = tuple([one for needs in used for one in needs])
+
+    @property
+    def group(self) -> GroupState:
+        """The group of its pods."""
+        return self.state.group(self.row)
+
+    @property
+    def leaf(self) -> int:
+        """The leaf queue of its group."""
+        return NOWHERE if self.row.leaf is None else self.row.leaf.index
 
     def is_on(self, node: str) -> bool:
         """Whether all its pods are on a node."""
@@ -83,6 +99,28 @@ def is_gang(group: GroupState, pods: Sequence[PodRow]) -> bool:
     return all(sum(pod.task == task for pod in pods) >= least for task, least in row.min_task_member.items())
 
 
+def is_whole(row: GroupRow) -> bool:
+    """Whether the pods of a group that no step has changed are one unit, which they give next if any.
+
+    They all stay on nodes, and are no more than its standing minimum.
+    """
+    count = len(row.pods)
+    return row.stays == count <= row.standing_minimum == row.min_member and not row.min_task_member
+
+
+def whole_unit(
+    state: State, row: GroupRow, protection: Protection, young: Collection[str] = ()
+) -> Unit | None:
+    """The unit that such a group would give; its state is not needed for it."""
+    pods, is_starving = tuple(row.pods.values()), len(row.pods) < row.min_member
+    for pod in pods:
+        if protection.covers(pod) or (pod.key in young and not is_starving):
+            return None
+    if len(pods) > 1:
+        pods = tuple(sorted(pods, key=state.pod_order, reverse=True))
+    return Unit(state, row, pods, is_surplus=False, is_starving=is_starving)
+
+
 def next_unit(
     state: State, group: GroupState, protection: Protection, node: str = "", young: Collection[str] = ()
 ) -> Unit | None:
@@ -112,7 +150,7 @@ def units_of(
     is_free = len(free) == len(pods)
     if group.is_starving:
         if is_free:
-            yield Unit(group, tuple(pods), is_surplus=False, is_starving=True)
+            yield Unit(state, group.row, tuple(pods), is_surplus=False, is_starving=True)
         return
     if young:
         free = [pod for pod in free if pod.key not in young]
@@ -121,8 +159,8 @@ def units_of(
     for pod in free if len(new) + len(pods) > group.standing_minimum else ():
         left = [other for other in pods if other is not pod]
         if is_gang(group, [*new, *left]) and alone.take(pod):
-            yield Unit(group, (pod,), is_surplus=True)
+            yield Unit(state, group.row, (pod,), is_surplus=True)
             pods = left
     is_whole = group.row.min_member > 0 or alone.go_with_job
     if pods and is_whole and is_free and not new:  # what is just being bound cannot go with it
-        yield Unit(group, tuple(pods), is_surplus=False)
+        yield Unit(state, group.row, tuple(pods), is_surplus=False)

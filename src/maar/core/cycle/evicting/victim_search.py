@@ -6,7 +6,9 @@ from typing import Final, Literal
 
 import numpy as np
 
+from maar.core.cycle.evicting.branches import Branches
 from maar.core.cycle.evicting.failures import Failures
+from maar.core.cycle.evicting.idle_room import IdleRoom
 from maar.core.cycle.evicting.loans import Loans
 from maar.core.cycle.evicting.min_runtimes import MinRuntimes
 from maar.core.cycle.evicting.protection import Budgets, Protection
@@ -32,11 +34,17 @@ class VictimSearch:
         self.failures = Failures()  # good until an attempt succeeds
         self._pools: dict[int, dict[str, UnitPool]] = {}  # by leaf; for what is in `pool`
         self._queue_orders: dict[int, tuple[int, int, float, str]] = {}
+        self._branches: dict[int, Branches] = {}  # by leaf of a beneficiary
 
     @property
     def budgets(self) -> Budgets:
         """The disruption budgets."""
         return self.state.budgets
+
+    @cached_property
+    def idle_room(self) -> IdleRoom:
+        """What will be idle once all that are gone have left."""
+        return IdleRoom(self.state)
 
     @cached_property
     def loans(self) -> Loans:
@@ -56,6 +64,10 @@ class VictimSearch:
                 row.order,
             )
         return order
+
+    def branches(self, leaf: int) -> Branches:
+        """The branches of the tree beside a beneficiary's leaf."""
+        return self._branches.get(leaf) or self._branches.setdefault(leaf, Branches(self.state.ledger, leaf))
 
     def pool(self, leaf: int, moment: float, waited: float) -> UnitPool:
         """The units of a leaf at a time, for a beneficiary that has waited for so long.
@@ -77,12 +89,12 @@ class VictimSearch:
 
     def take(self, unit: Unit) -> None:
         """A unit is gone, for a while or for good."""
-        for pool in self._pools.get(unit.group.leaf, _NO_POOLS).values():
+        for pool in self._pools.get(unit.leaf, _NO_POOLS).values():
             pool.take(unit)
 
     def put_back(self, unit: Unit) -> None:
         """A unit that was gone for a while is back, with all that was gone after it."""
-        for pool in self._pools.get(unit.group.leaf, _NO_POOLS).values():
+        for pool in self._pools.get(unit.leaf, _NO_POOLS).values():
             pool.put_back(unit)
 
     def refresh(self, group: GroupState) -> None:

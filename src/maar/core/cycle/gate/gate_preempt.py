@@ -26,6 +26,7 @@ import numpy as np
 
 from maar.core.cycle.evicting.loans import would_run_on_loan
 from maar.core.cycle.evicting.protected_until import ProtectedUntil
+from maar.core.cycle.evicting.single_nodes import nodes_with_units
 from maar.core.cycle.evicting.units import Rank, Unit
 from maar.core.cycle.evicting.victim_search import VictimSearch
 from maar.core.cycle.gate.enqueue_gate import has_pods
@@ -202,7 +203,9 @@ class _AmountsOnly(Preempt):
         self._to_free = amounts
         self._before = list(self.ledger.used[self.leaf])
         self._gone = len(self.state.gone)
-        self._gathered = self._gather(node)
+        with self.state.trial():
+            self._gathered = self._gather(node)
+        self._put_back(self._gathered)
         return bool(self._gathered)
 
     def _fits(self) -> bool:
@@ -219,5 +222,5 @@ class _AmountsOnly(Preempt):
         for row, amount in amounts:
             possible &= held[row] >= amount
         nodes = np.flatnonzero(possible).tolist()
-        with_units = self._nodes_with_units() if nodes else ()
+        with_units = nodes_with_units(self) if nodes else ()
         return [node for node in nodes if self.state.room.nodes[node].name in with_units]
