@@ -25,7 +25,7 @@ def is_finished(group: GroupRow) -> bool:
     return bool(group.pods) or group.stored_phase == "Completed"
 
 
-def phase_before(group: GroupRow) -> PodGroupPhase:
+def _phase_before(group: GroupRow) -> PodGroupPhase:
     """The phase with which a cycle finds a group.
 
     A group with a pod on a node, or with the promise of one, has been let in. One without is to be let in,
@@ -66,7 +66,7 @@ def phase_with(
 
 def phase_at_rest(group: GroupRow) -> PodGroupPhase:
     """The phase of a group that no cycle had to look at."""
-    before = phase_before(group)
+    before = _phase_before(group)
     if before == "Completed":
         return before
     there = [pod for pod in group.pods.values() if pod.node_name]
@@ -111,11 +111,11 @@ def sum_up(group: GroupRow, axis: ResourceAxis) -> None:
     live = [*[pod for pod in placed if pod.is_live], *group.pending] if placed else group.pending
     if group.min_task_member:
         group.tasks = {task: sum(pod.task == task for pod in placed) for task in group.min_task_member}
-    group.used = tuple(_together(holders_of(placed), axis)) if placed else ()
+    group.used = tuple(_together(_holders_of(placed), axis)) if placed else ()
     shapes = {pod.shape for pod in live} if len(live) > 1 else [pod.shape for pod in live]
     group.tolerations = frozenset([shape.tolerations for shape in shapes])
     group.to_start = None if group.min_resources is None else _to_start(group, live, gated)
-    group.phase, group.phase_at_rest = phase_before(group), None
+    group.phase, group.phase_at_rest = _phase_before(group), None
     group.asked = group.admitted = ()
     if group.phase != "Completed":
         asked = _together(live, axis)
@@ -193,14 +193,14 @@ def missing_group_key(pod: PodRow) -> str:
     return pod.group_key or f"{pod.namespace}/pod/{pod.key.rpartition('/')[2]}"
 
 
-def holders_of(pods: Iterable[PodRow]) -> list[PodRow]:
+def _holders_of(pods: Iterable[PodRow]) -> list[PodRow]:
     """The pods that count as using what they ask for."""
     return [pod for pod in pods if pod.counted is not None and pod.counted.is_used]
 
 
 def _admitted_with(group: GroupRow, axis: ResourceAxis) -> AmountColumn:
     """The larger of what a group needs to start and what its pods hold without surplus above minMember."""
-    holders = sorted(holders_of(group.pods.values()), key=attrgetter("order"))
+    holders = sorted(_holders_of(group.pods.values()), key=attrgetter("order"))
     column = _together(holders[: group.min_member], axis)
     _raise(column, group.to_start)
     return tuple(column)
