@@ -1,10 +1,10 @@
-"""Decisions of this tree beside those of another: `python bench/compare_cycles.py ../other --rounds 3`.
+"""Decisions of this tree beside those of another: `python bench/compare_cycles.py ../other`.
 
 Each row is measured on a plain cluster and on an ordinary one (`ordinary.py`), with both trees. The
 events come from this tree, the engine from the tree that is measured. A process measures one figure
-once, processes of the trees take turns, and the least time of one core counts: whatever else runs on
-the machine makes a process slower, never faster. Where a tree is older than what a row needs, the
-table has a dash.
+once, processes of the trees take turns, and the least time of one core counts: whatever else runs
+on the machine makes a process slower, never faster. Where a tree is older than what a row needs,
+the table has a dash.
 """
 
 import argparse
@@ -223,7 +223,7 @@ def ordinary_at_most(ratio: float) -> Target:
 
 
 def ended_rows() -> dict[str, Row]:
-    """One pod has ended: few, some and many kinds of groups wait, and then again with more plugins."""
+    """One pod has ended while few, some and many kinds wait; then again with more plugins."""
     rows: dict[str, Row] = {}
     cases = ((10, (10,), 600, 1.0), (10, (1, 2, 4, 8), 2_373, 1.0), (100, (1, 4), 6_769, 0.5))
     for queues, sizes, kinds, ratio in cases:

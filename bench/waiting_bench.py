@@ -25,7 +25,7 @@ TARGET_MS = 50  # for the first of the cases
 
 @dataclass(frozen=True)
 class Decisions:
-    """The seconds of one core that each decision took, the pods they started, and the cluster after them."""
+    """The seconds of one core of each decision, the pods started, and the cluster after them."""
 
     cluster: ImaginaryCluster
     took: list[float]

@@ -167,8 +167,8 @@ def _wide_docstrings(trees: Trees, texts: Mapping[Path, str]) -> Iterator[str]:
 def _duplicates(trees: Trees, texts: Mapping[Path, str]) -> Iterator[str]:
     """Pairs of places that have a run of equal lines in common; a longer run is one pair.
 
-    Every window of `RUN` lines is looked up by its text, so that the cost grows with the lines, and with the
-    pairs that are found. A window whose preceding line is equal too is within a run that was counted before.
+    Every window of `RUN` lines is looked up by its text, so that the cost grows with the lines, and
+    with the pairs that are found. A window after an equal line is within a run that was counted.
     """
     code = {file: _code(tree, texts[file]) for file, tree in trees.items()}
     windows = defaultdict[tuple[str, ...], list[tuple[Path, int]]](list)

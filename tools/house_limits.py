@@ -32,7 +32,7 @@ LIMIT: Final = re.compile(r"^limit = \d+$")
 
 
 class Limit(msgspec.Struct, forbid_unknown_fields=True):
-    """The most that a figure may be, why it is counted, and the record of a decision that raised it."""
+    """The most that a figure may be, why it is counted, and the record that raised it."""
 
     limit: int
     why: str
@@ -114,7 +114,7 @@ def tightened(text: str, measured: Mapping[str, Figure]) -> str:
 
 
 def _pod() -> dict[str, Figure]:
-    """How many files one pod passes in the core, and how often its way changes from one to another."""
+    """How many files one pod passes in the core, and how often it changes from one to another."""
     files = [file for file, _, _ in pod_in_core()]
     changes = [f"{one} to {other}" for one, other in pairwise(files) if one != other]
     return {"pod.files": Figure.counting(sorted(set(files))), "pod.changes": Figure.counting(changes)}

@@ -1,4 +1,4 @@
-"""An API server for walks: it answers the client in its own process, in virtual time and in one thread."""
+"""An API server for walks: in the process of the client, in virtual time and in one thread."""
 
 import asyncio
 import json
@@ -52,7 +52,7 @@ class _Source:
 
 
 class ServerInMemory(ApiServer):
-    """The real client, whose requests end here; objects are merged and watched as an API server does it."""
+    """The real client, whose requests end here; objects are merged and watched as by a server."""
 
     def __init__(self, on_write: Callable[[str, Target], None]) -> None:
         super().__init__(Credentials(_Source(), _PROOFS))

@@ -1,14 +1,14 @@
-"""How far six requests travel through the code: files, functions, and changes of file from call to call.
+"""How far six requests travel through the code: files, functions, and changes of file.
 
-Each walk runs a part of Maar in this process, brings it to rest, and notes every call within `src/maar`
-that one request causes until its last write or its answer: a pod from its watch event to its bind, a
-queue from its update to its status, a job to its pods, a what-if, a request to the console, and a
-write of kubectl to the embedded server. A change of file is a call in another file than the call
-before it. Going on with a coroutine is no call. `one pod, core` counts the calls within `maar/core`,
-without a cluster around the engine: `tools/house_limits.toml` limits it.
+Each walk runs a part of Maar in this process, brings it to rest, and notes every call within
+`src/maar` that one request causes until its last write or its answer: a pod from its watch event to
+its bind, a queue from its update to its status, a job to its pods, a what-if, a request to the
+console, and a write of kubectl to the embedded server. A change of file is a call in another file
+than the call before it. Going on with a coroutine is no call. `one pod, core` counts the calls
+within `maar/core`, without a cluster around the engine: `tools/house_limits.toml` limits it.
 
-Run `python tools/walks.py`; `--calls NAME` lists a walk. The figures are the same in every run: time is
-virtual, there is one thread, and the API server answers from memory.
+Run `python tools/walks.py`; `--calls NAME` lists a walk. The figures are the same in every run:
+time is virtual, there is one thread, and the API server answers from memory.
 """
 
 import argparse

@@ -69,7 +69,7 @@ def tight(house: Path) -> Mapping[str, int]:
 
 
 def test_every_limit_fails_when_it_is_exceeded(house: Path) -> None:
-    """One copy is spoilt in every way; its limits are tightened first, so that one more is too much."""
+    """One copy is spoilt in every way; its limits are tightened first: one more is too much."""
     limits = tight(house)
     assert checked(house).returncode == 0
     for file, text in EXCESSES.values():

@@ -1,4 +1,4 @@
-"""Walks through the code: every step of a pod that ARCHITECTURE.md names is taken; figures repeat."""
+"""Walks through the code: a pod takes every step that ARCHITECTURE.md names; figures repeat."""
 
 import os
 import re

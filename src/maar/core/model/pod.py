@@ -1,5 +1,6 @@
 """The pod: what it asks for, where it may run and how far it has come."""
 
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import ClassVar, Final, Literal
 
@@ -36,9 +37,7 @@ class ResourceRequirements(Record, frozen=True):
     @property
     def request(self) -> Resources:
         """A limit without a request is a request, as the API server defaults it."""
-        if not self.limits or self.limits.keys() <= self.requests.keys():
-            return self.requests
-        return Resources({**self.limits, **self.requests})
+        return _with_limits(self.requests, self.limits) if self.limits else self.requests
 
 
 class ContainerPort(Record, frozen=True):
@@ -189,19 +188,32 @@ def pod_request(spec: PodSpec) -> Resources:
     Restartable init containers run on beside the containers; every other init container runs alone, after
     the restartable ones before it have started. Requests of the pod as a whole stand over those sums.
     """
-    requests = [container.resources.request for container in spec.containers]
-    running = requests[0] if len(requests) == 1 else _sum(requests)
-    if spec.init_containers:
-        peak, beside = Resources(), Resources()
-        for container in spec.init_containers:
-            if container.restart_policy == "Always":
-                beside = beside.plus(container.resources.request)
-            else:
-                peak = peak.larger(beside.plus(container.resources.request))
-        running = running.plus(beside).larger(peak)
+    if len(spec.containers) == 1 and not spec.init_containers:
+        running = spec.containers[0].resources.request
+    else:
+        starting = [(one.restart_policy, one.resources.request) for one in spec.init_containers]
+        running = _of_containers(tuple([one.resources.request for one in spec.containers]), tuple(starting))
     if spec.resources is not None:
         running = Resources({**spec.resources.limits, **running, **spec.resources.requests})
     return _with_itself(running.plus(spec.overhead) if spec.overhead else running)
+
+
+# Few requests are different in a cluster, and equal ones are one object: sums are worked out once.
+@lru_cache(maxsize=4096)
+def _with_limits(requests: Resources, limits: Resources) -> Resources:
+    return requests if limits.keys() <= requests.keys() else Resources({**limits, **requests})
+
+
+@lru_cache(maxsize=4096)
+def _of_containers(requests: tuple[Resources, ...], starting: tuple[tuple[str, Resources], ...]) -> Resources:
+    running = _sum(requests)
+    peak, beside = Resources(), Resources()
+    for restart_policy, request in starting:
+        if restart_policy == "Always":
+            beside = beside.plus(request)
+        else:
+            peak = peak.larger(beside.plus(request))
+    return running.plus(beside).larger(peak)
 
 
 @lru_cache(maxsize=4096)
@@ -210,7 +222,7 @@ def _with_itself(request: Resources) -> Resources:
     return request.plus(_ONE_POD)
 
 
-def _sum(amounts: list[Resources]) -> Resources:
+def _sum(amounts: Sequence[Resources]) -> Resources:
     total = Resources()
     for one in amounts:
         total = total.plus(one)

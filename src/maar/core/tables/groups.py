@@ -26,7 +26,7 @@ def is_finished(group: GroupRow) -> bool:
     return bool(group.pods) or group.stored_phase == "Completed"
 
 
-def phase_before(group: GroupRow) -> PodGroupPhase:
+def _phase_before(group: GroupRow) -> PodGroupPhase:
     """The phase with which a cycle finds a group.
 
     A group with a pod on a node, or with the promise of one, has been let in. One without is to be let in,
@@ -67,7 +67,7 @@ def phase_with(
 
 def phase_at_rest(group: GroupRow) -> PodGroupPhase:
     """The phase of a group that no cycle had to look at."""
-    before = phase_before(group)
+    before = _phase_before(group)
     if before == "Completed":
         return before
     there = [pod for pod in group.pods.values() if pod.node_name]
@@ -112,7 +112,7 @@ def sum_up(group: GroupRow, axis: ResourceAxis) -> None:
     live = [*[pod for pod in placed if pod.is_live], *group.pending] if placed else group.pending
     if group.min_task_member:
         group.tasks = {task: sum(pod.task == task for pod in placed) for task in group.min_task_member}
-    group.used = _together(holders_of(placed), axis) if placed else ()
+    group.used = _together(_holders_of(placed), axis) if placed else ()
     shapes = {pod.shape for pod in live} if len(live) > 1 else [pod.shape for pod in live]
     group.tolerations = (
         next(iter(shapes)).toleration_set
@@ -120,7 +120,7 @@ def sum_up(group: GroupRow, axis: ResourceAxis) -> None:
         else frozenset([shape.tolerations for shape in shapes])
     )
     group.to_start = _to_start(group, live, gated)
-    group.phase = phase_before(group)
+    group.phase = _phase_before(group)
     group.phase_if_well = _phase_if_well(group)
     group.asked = group.admitted = ()
     if group.phase != "Completed":
@@ -222,14 +222,14 @@ def missing_group_key(pod: PodRow) -> str:
     return pod.group_key or f"{pod.namespace}/pod/{pod.key.rpartition('/')[2]}"
 
 
-def holders_of(pods: Iterable[PodRow]) -> list[PodRow]:
+def _holders_of(pods: Iterable[PodRow]) -> list[PodRow]:
     """The pods that count as using what they ask for."""
     return [pod for pod in pods if pod.counted is not None and pod.counted.is_used]
 
 
 def _admitted_with(group: GroupRow, axis: ResourceAxis) -> AmountColumn:
     """The larger of what a group needs to start and what its pods hold without surplus above minMember."""
-    holders = sorted(holders_of(group.pods.values()), key=attrgetter("order"))
+    holders = sorted(_holders_of(group.pods.values()), key=attrgetter("order"))
     return _together(holders[: group.min_member], axis, group.to_start)
 
 

@@ -28,6 +28,7 @@ from maar.core.tables.groups import attach, is_not_started, is_short, keep, sum_
 from maar.core.tables.node_columns import NodeColumns
 from maar.core.tables.past_use import PastUse
 from maar.core.tables.plain_objects import PlainObjects
+from maar.core.tables.pod_index import PodIndex, PodsByNode
 from maar.core.tables.queues import NewTree, build_tree, share_fields
 from maar.core.tables.reading import read_group, read_node, read_pod
 from maar.core.tables.rows import Column, GroupRow, NodeRow, PodRow, QueueRow
@@ -66,7 +67,8 @@ class Tables(PlainObjects):
     def __post_init__(self) -> None:
         self.shapes = Shapes(self.axis)
         self.budget, self.batch_jobs = self.axis.zeros(), BatchJobs(self)
-        self._without_group: dict[str, dict[str, PodRow]] = {}  # pods, by the key of the group they name
+        self._without_group = PodIndex()  # pods by the key of the group that they name
+        self._by_node = PodsByNode(self.nodes)
         self._stale_groups: dict[str, GroupRow] = {}
         self._has_new_queues, self._has_new_nodes, self._has_new_priorities = True, True, False
         self._tainted: list[NodeRow] = []
@@ -131,7 +133,9 @@ class Tables(PlainObjects):
         """Promise a pod of a Job that is resumed a node, or with "" none."""
         self.changes += 1
         self._uncount(pod)
+        self._by_node.remove(pod)
         pod.promised_with_job = node
+        self._by_node.add(pod)
         self._count(pod)
 
     def _add_pod(self, pod: PodRow) -> None:
@@ -145,8 +149,8 @@ class Tables(PlainObjects):
             self.orphans[pod.key] = pod
         if pod.shape.has_affinity:
             self.with_affinity[pod.key] = pod
-        if pod.node_name in self.nodes:
-            self.nodes[pod.node_name].pods[pod.key] = pod
+        if pod.node_name or pod.nominated or pod.promised_with_job:  # a pod that waits has none of them
+            self._by_node.add(pod)
         if pod.is_terminating and pod.evicted_for:
             self.leaving[pod.key] = pod
         if self.rows:  # before there is a tree all will be counted with it
@@ -165,8 +169,7 @@ class Tables(PlainObjects):
         self.leaving.pop(key, None)
         self.with_affinity.pop(key, None)
         self.orphans.pop(key, None)
-        if pod.node_name in self.nodes:
-            self.nodes[pod.node_name].pods.pop(key, None)
+        self._by_node.remove(pod)
 
     def _join(self, pod: PodRow, group: GroupRow | None) -> None:
         """Add a pod to its group, or keep it until the group exists; only pods of our scheduler."""
@@ -175,7 +178,7 @@ class Tables(PlainObjects):
             pod.group.pods[pod.key] = pod
             self._stale_groups[pod.group.key] = pod.group
         else:
-            self._without_group.setdefault(pod.group_key, {})[pod.key] = pod
+            self._without_group.add(pod.group_key, pod)
 
     def _leave(self, pod: PodRow) -> None:
         """Take a pod out of its group, or from among those that wait for it."""
@@ -183,11 +186,8 @@ class Tables(PlainObjects):
             pod.group.pods.pop(pod.key, None)
             self._stale_groups[pod.group.key] = pod.group
             pod.group = None
-        elif pod.group_key:
-            companions = self._without_group[pod.group_key]
-            del companions[pod.key]
-            if not companions:
-                del self._without_group[pod.group_key]
+        else:
+            self._without_group.remove(pod.group_key, pod)
 
     def _count(self, pod: PodRow) -> None:
         count(pod, self.nodes, self.budget)
@@ -209,7 +209,7 @@ class Tables(PlainObjects):
         group.priority = self.priority_of(group.priority_class, 0)
         self.groups[group.key] = group
         attach(group, self.queues.get(group.queue_name))
-        for pod in self._without_group.pop(group.key, {}).values():
+        for pod in self._without_group.take(group.key):
             self._uncount(pod)
             self._join(pod, group)
             prioritise(pod, self.priority_of)
@@ -299,13 +299,12 @@ class Tables(PlainObjects):
         if old is not None and old.looks == node.looks:
             return  # a heartbeat
         self.changes += 1
-        pods = [pod for pod in (old or self).pods.values() if pod.node_name == node.name]
-        promised = [pod for pod in self.pods.values() if pod.promised == node.name and not pod.node_name]
-        for pod in (*pods, *promised):
+        self._by_node.node_added(node, old)
+        pods = (*node.pods.values(), *self._by_node.promised(node.name))
+        for pod in pods:
             self._uncount(pod)
         self.nodes[node.name] = node
-        node.pods = {pod.key: pod for pod in pods}
-        for pod in (*pods, *promised):
+        for pod in pods:
             self._count(pod)
         self._has_new_nodes = True
 
@@ -313,9 +312,9 @@ class Tables(PlainObjects):
         node = self.nodes.pop(name, None)
         if node is not None:
             self.changes += 1
-            promised = [pod for pod in self.pods.values() if pod.promised == name and not pod.node_name]
-            for pod in (*node.pods.values(), *promised):
+            for pod in (*node.pods.values(), *self._by_node.promised(name)):
                 self._uncount(pod)
+            self._by_node.node_removed(node)
             self._has_new_nodes = True
 
     # --- before a decision
