@@ -4,7 +4,7 @@ First every queue within what it deserves; what is still idle then is lent. A tu
 group ready, or one more pod of a ready group, or nothing. What is reserved is never given away.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from math import inf, nextafter
 from typing import Final
 
@@ -16,7 +16,7 @@ from maar.core.cycle.limits import Limits
 from maar.core.cycle.placing.group_placement import GroupPlacement, wait_for_claims
 from maar.core.cycle.placing.room import NOWHERE
 from maar.core.cycle.placing.turn_pods import for_allocate, for_backfill
-from maar.core.cycle.possible_turns import PossibleTurns
+from maar.core.cycle.possible_turns import PossibleTurns, Wanted
 from maar.core.cycle.state import State
 from maar.core.cycle.turn_order import Phase, TurnOrder
 from maar.core.model.names import natural
@@ -26,18 +26,13 @@ from maar.core.tables.rows import GroupRow, PodRow
 
 NO_PODS: Final[list[PodRow]] = []  # of all groups that are placed; lists of pods are not changed in place
 
-Wanted = Callable[[GroupState], list[PodRow]]
-
 
 def allocate(state: State) -> None:
     """Keep promises, share out what queues deserve, then lend what is idle."""
     begin(state)
     take_turns(state, "fair", for_allocate)
     take_turns(state, "lent", for_allocate)
-    for group in state.waiting:
-        group.was_unschedulable = (
-            bool(group.pending) and group.phase in ADMITTED_PHASES and not group.is_ready
-        )
+    state.groups.note_unschedulable()
 
 
 def begin(state: State) -> None:
@@ -112,14 +107,12 @@ def take_turns(
     state: State, phase: Phase, wanted: Wanted, *, is_limited: bool = True, is_gang: bool = True
 ) -> None:
     """Give turns until no group is left that can use one."""
-    waiting = with_turns(state, wanted)
-    if not waiting:
-        return
     limited = phase if is_limited else None
     limits = Limits(state, limited)
-    placing = GroupPlacement(state, limits, is_gang=is_gang)
-    sla, hopeless = state.configuration.sla, list[GroupState]()
-    waiting, hopeless = PossibleTurns(state, limits, is_gang=is_gang).divide(waiting)
+    waiting, hopeless = PossibleTurns(state, limits, wanted, is_gang=is_gang).divide()
+    if not waiting:
+        return
+    placing, sla = GroupPlacement(state, limits, is_gang=is_gang), state.configuration.sla
     before_starts = HeldRoomPlacement(state, limited, is_gang=is_gang) if sla is not None else None
     first = FirstInOrder(state, sla, limits) if sla is not None and wanted is for_allocate else None
     while waiting:

@@ -22,62 +22,27 @@ pods of it have places or promises, others' terms or plugins concern its pods, i
 devices, it may hold room, or Volcano's scheduling gate is on one of its pods. That concerns this group alone:
 no other leaves its class for it.
 
+A block is the classes of one leaf, namespace, priority and phase, which differ only in what they ask for.
+Where even the least of that is too much, none of its classes has a turn, and none is looked at (`Summary`).
+
 Classes are kept between decisions (`memory.py`), and only groups that have changed are read again. What sets
 groups apart besides their rows (`Distinctions`, `Waits`) is compared with the last decision.
 """
 
-from bisect import bisect_left, bisect_right
+from bisect import bisect_right
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, field
 from math import inf
-from operator import attrgetter
 from typing import Final, NamedTuple, Protocol
 
-from maar.core.tables.axis import Needs, times
+from maar.core.cycle.group_class import Block, BlockKey, GroupClass
+from maar.core.tables.axis import times
 from maar.core.tables.rows import GroupRow, QueueRow
 from maar.core.tables.shapes import Shape
 from maar.core.tables.tables import Tables
 
-_FEW: Final = 8
 _PHASES: Final = ("Pending", "Inqueue")  # of groups that hold nothing
-_order: Final = attrgetter("order", "key")  # names of owners may be equal
-
-
-@dataclass(slots=True, eq=False)
-class GroupClass:
-    """Equal groups, in order."""
-
-    signature: object
-    shape: Shape | None  # of all their pods, where they are equal and there are some
-    turn: Counter[Shape] | None  # the pods of a turn; empty: too few to start; None: the turn chooses them
-    needs: Needs  # of those together
-    never_preempts: bool
-    rows: list[GroupRow] = field(default_factory=list)
-    keys: list[str] = field(default_factory=list)  # of the rows
-    differs_from: float = inf  # when some of them will have waited long enough to be of another class
-
-    def add(self, row: GroupRow) -> None:
-        """Add a group in its place."""
-        rows = self.rows
-        if not rows or rows[-1].order < row.order:  # most come in order
-            rows.append(row)
-            self.keys.append(row.key)
-        else:
-            place = bisect_left(rows, _order(row), key=_order)
-            rows.insert(place, row)
-            self.keys.insert(place, row.key)
-
-    def remove(self, rows: Sequence[GroupRow]) -> None:
-        """Remove groups; many are removed at once where a cycle has placed many."""
-        if len(rows) > _FEW:
-            gone = {row.key for row in rows}
-            self.rows = [row for row in self.rows if row.key not in gone]
-            self.keys = [key for key in self.keys if key not in gone]
-            return
-        for row in rows:
-            place = bisect_left(self.rows, _order(row), key=_order)
-            del self.rows[place], self.keys[place]
 
 
 class Waits(NamedTuple):
@@ -164,12 +129,18 @@ class Classes:
     others: dict[str, GroupRow] = field(default_factory=dict)  # each is a class of one
     _members: dict[str, tuple[GroupClass, GroupRow]] = field(default_factory=dict)  # by the key of the group
     _classes: dict[object, GroupClass] = field(default_factory=dict)  # by signature
+    _blocks: dict[BlockKey, Block] = field(default_factory=dict)
     _seen: int = 0  # of the changes of groups
     _waits: Waits = _NO_WAITS  # as in the last decision
     _distinctions: Distinctions = NO_DISTINCTIONS  # likewise
 
     def __iter__(self) -> Iterator[GroupClass]:
         return iter(self._classes.values())
+
+    @property
+    def blocks(self) -> Collection[Block]:
+        """All blocks that have classes."""
+        return self._blocks.values()
 
     def of(self, key: str) -> GroupClass | None:
         """The class of a group that waits and holds nothing; None where it is like no other."""
@@ -220,27 +191,39 @@ class Classes:
                 gone.setdefault(one, []).append(row)
         for one, rows in gone.items():
             one.remove(rows)
+            one.block.changes += 1
             if not one.rows:
-                del self._classes[one.signature]
+                del self._classes[one.signature], one.block.classes[one]
+                if not one.block.classes:
+                    del self._blocks[one.block.key]
 
     def _put(self, row: GroupRow, *, has_waiting_pods: bool) -> None:
         if row.leaf is not None and row.phase in _PHASES:
             apart, waits = self._distinctions.of(row) if self._distinctions.are_made else (), self._waits
             if apart is not None and not waits.may_hold_room(row):
-                signature = signature_of(row, apart, waits.passed(row) if waits.lengths else 0)
+                passed = waits.passed(row) if waits.lengths else 0
+                signature = signature_of(row, apart, passed)
                 if signature is not None:
-                    self._join(row, self._classes.get(signature) or self._add(signature, row))
+                    one = self._classes.get(signature)
+                    if one is None:
+                        is_ready = row.min_member <= 0 and max(row.min_task_member.values(), default=0) <= 0
+                        key = BlockKey(
+                            row.leaf, row.namespace, row.priority, row.phase, is_ready, passed, apart
+                        )
+                        one = self._add(signature, self._blocks.setdefault(key, Block(key)), row)
+                    self._join(row, one)
                     return
         if has_waiting_pods:
             self.others[row.key] = row
 
     def _join(self, row: GroupRow, one: GroupClass) -> None:
         self._members[row.key] = one, row
+        one.block.changes += 1
         if self._waits.matter:
             one.differs_from = min(one.differs_from, self._waits.differs_from(row))
         one.add(row)
 
-    def _add(self, signature: object, row: GroupRow) -> GroupClass:
+    def _add(self, signature: object, block: Block, row: GroupRow) -> GroupClass:
         pods, wanted, shape, turn = row.pending, max(row.min_member, 1), None, Counter[Shape]()
         is_known = len(pods) <= wanted
         if pods and not row.min_task_member and all(pod.shape is pods[0].shape for pod in pods):
@@ -251,8 +234,9 @@ class Classes:
         for one, count in turn.items():
             needs.update(dict(times(one.needs, count)))
         never = bool(pods) and all(pod.never_preempts for pod in pods)
-        found = GroupClass(signature, shape, turn if is_known else None, tuple(needs.items()), never)
+        found = GroupClass(signature, block, shape, turn if is_known else None, tuple(needs.items()), never)
         self._classes[signature] = found
+        block.classes[found] = None
         return found
 
 

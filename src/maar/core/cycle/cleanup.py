@@ -41,7 +41,7 @@ def cleanup(state: State) -> None:
 def _half_gangs(state: State) -> list[GroupState]:
     """The groups that starve and for which nothing is being freed."""
     promised = {state.tables.pods[key].group_key for key in state.promised}
-    found = {group.row.key: group for group in state.waiting if group.placed}
+    found = {group.row.key: group for group in state.groups.read_waiting() if group.placed}
     if state.tables.short:
         found |= {group.row.key: group for group in state.groups.short()}
     if len(found) < 2:  # noqa: PLR2004  no group waits for another

@@ -23,7 +23,7 @@ def admit_all(state: State) -> None:
     for row in state.tables.not_enqueued.values():
         if row.leaf is not None and state.groups.classes.of(row.key) is None:
             state.group(row).phase = "Inqueue"
-    for group in filter(_is_outside, state.groups.of_classes):
+    for group in filter(_is_outside, state.groups.of_classes_outside):
         group.phase = "Inqueue"
 
 
@@ -110,7 +110,7 @@ def not_enqueued(state: State) -> list[GroupState]:
     """The groups that wait for admission; one whose pods have scheduling gates is not among them."""
     rows = _without_class(state, state.tables.not_enqueued.values())
     others = [state.group(row) for row in rows if not lacks_gated_pods(row)]
-    return others + [group for group in state.groups.of_classes if _is_outside(group)]
+    return others + [group for group in state.groups.of_classes_outside if _is_outside(group)]
 
 
 def not_started(state: State) -> list[GroupState]:

@@ -8,7 +8,7 @@ Before something is done for the member at the cursor, that one gets a state of 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from maar.core.cycle.classes import GroupClass
+from maar.core.cycle.group_class import GroupClass
 from maar.core.model.pod_group import PodGroupPhase
 from maar.core.model.reasons import Refusal
 from maar.core.tables.axis import Needs

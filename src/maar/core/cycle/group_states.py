@@ -4,10 +4,10 @@ A class of equal groups has one state until something is done for its first memb
 """
 
 from collections.abc import Iterable, Iterator, Sequence
-from functools import cached_property
 from itertools import takewhile
 
 from maar.core.cycle.classes import Classes, Waits, lengths_of_waiting
+from maar.core.cycle.group_class import Block
 from maar.core.cycle.group_state import GroupState, UsagePath
 from maar.core.cycle.placing.node_chooser import NodeChooser
 from maar.core.cycle.placing.node_stack import hooks_of
@@ -17,6 +17,7 @@ from maar.core.cycle.refusals import behind_first
 from maar.core.policy.concerned_pods import NO_PODS
 from maar.core.policy.configuration import Configuration
 from maar.core.policy.plugin_hooks import GroupView, JobOrder
+from maar.core.tables.groups import ADMITTED_PHASES
 from maar.core.tables.rows import NO_TASKS, Column, GroupRow, PodRow
 from maar.core.tables.shapes import Shape
 from maar.core.tables.tables import Tables
@@ -38,6 +39,8 @@ class GroupStates:
         self._by_pod_priority = ("priority", "enableTaskOrder") in configuration.enabled
         self._known: dict[str, GroupState | GroupRow] = {}  # the row itself while no more of it was read
         self._usage_paths: dict[tuple[int, str], UsagePath] = {}
+        self._of_blocks: dict[Block, list[GroupState]] = {}
+        self.are_turns_over = False  # of allocate
         sla, lengths = configuration.sla, lengths_of_waiting(ledger.rows)
         waits = Waits(now, lengths, sla is not None, sla.waiting_time if sla is not None else None)
         self.classes = classes
@@ -79,25 +82,58 @@ class GroupStates:
         pending = row.pending if self._by_pod_priority else sorted(row.pending, key=self.pod_order)
         usage_path = self._usage_paths.get((leaf, row.namespace)) or self.usage_path(leaf, row.namespace)
         of_class = self.classes.of(row.key)
-        return GroupState(row, leaf, usage_path, row.phase, pending, row.placed, tasks, of_class=of_class)
+        group = GroupState(row, leaf, usage_path, row.phase, pending, row.placed, tasks, of_class=of_class)
+        if self.are_turns_over and leaf != NOWHERE:
+            group.was_unschedulable = _is_unschedulable(group)
+        return group
 
     # --- which groups there are
 
-    @cached_property
+    def of_block(self, block: Block) -> list[GroupState]:
+        """The states of the classes of a block."""
+        known = self._of_blocks.get(block)
+        if known is None:
+            known = self._of_blocks[block] = []
+            for one in block.classes:
+                first = self.of(one.rows[0])
+                first.end = len(one.rows)
+                known.append(first)
+        return known
+
+    def is_read(self, block: Block) -> bool:
+        """Whether the states of a block have been asked for."""
+        return block in self._of_blocks
+
+    @property
+    def of_classes(self) -> list[GroupState]:
+        """The states of all classes."""
+        return [group for block in self.classes.blocks for group in self.of_block(block)]
+
+    @property
+    def of_classes_outside(self) -> list[GroupState]:
+        """The states of the classes of groups that had not been admitted when the cycle began."""
+        blocks = [block for block in self.classes.blocks if block.key.phase == "Pending"]
+        return [group for block in blocks for group in self.of_block(block)]
+
+    @property
     def waiting(self) -> list[GroupState]:
         """The groups of leaf queues that had pods without a place when the cycle began."""
-        others = [self.of(row) for row in self.classes.others.values() if row.leaf is not None]
-        return others + [group for group in self.of_classes if group.pending]
+        for block in self.classes.blocks:
+            self.of_block(block)
+        return self.read_waiting()
 
-    @cached_property
-    def of_classes(self) -> list[GroupState]:
-        """The states of classes of groups that hold nothing."""
-        found = list[GroupState]()
-        for one in self.classes:
-            first = self.of(one.rows[0])
-            first.end = len(one.rows)
-            found.append(first)
-        return found
+    def read_waiting(self) -> list[GroupState]:
+        """Those of them that are like no other, or whose block has been read."""
+        others = [self.of(row) for row in self.classes.others.values() if row.leaf is not None]
+        read = [group for groups in self._of_blocks.values() for group in groups if group.row.pending]
+        return others + read
+
+    def note_unschedulable(self) -> None:
+        """Turns are over: groups that still wait, and are not ready, are unschedulable."""
+        self.are_turns_over = True
+        for group in self._known.values():
+            if isinstance(group, GroupState) and group.leaf != NOWHERE:
+                group.was_unschedulable = _is_unschedulable(group)
 
     def is_fifo(self, leaf: int) -> bool:
         """Whether the groups of a leaf wait for the first of them."""
@@ -108,8 +144,8 @@ class GroupStates:
         return [self.of(row) for row in self.tables.short.values() if row.leaf is not None]
 
     def touched(self) -> list[GroupState | GroupRow]:
-        """All groups that the cycle has looked at, and all that wait; rows of those that stay as they are."""
-        _ = self.waiting
+        """All groups that the cycle has looked at; rows of those that stay as they are."""
+        _ = self.read_waiting()
         for row in self.classes.others.values():
             if row.leaf is None:
                 self.of(row)
@@ -165,9 +201,8 @@ class GroupStates:
         rest.cursor, rest.end = place, place + 1
         rest.phase, rest.refusal = group.phase, group.refusal
         rest.was_unschedulable = group.was_unschedulable
-        self.of_classes.append(rest)
-        if "waiting" in self.__dict__ and rest.pending:
-            self.waiting.append(rest)
+        if rest.of_class is not None:
+            self._of_blocks[rest.of_class.block].append(rest)
         return rest
 
     # --- tries that should leave no trace
@@ -179,6 +214,10 @@ class GroupStates:
     def forget_all_but(self, known: frozenset[str]) -> None:
         """Forget groups that were looked at since, of which nothing was decided."""
         self._known = {key: group for key, group in self._known.items() if key in known}
+
+
+def _is_unschedulable(group: GroupState) -> bool:
+    return bool(group.pending) and group.phase in ADMITTED_PHASES and not group.is_ready
 
 
 def third_party_key(orders: Sequence[JobOrder], row: GroupRow) -> tuple[object, ...]:

@@ -10,7 +10,7 @@ holds until the time from which time alone may change the decision, which the pl
 `usage` more depends on the time, and every decision is worked out.
 """
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Iterable
 from dataclasses import dataclass, field
 from math import inf
 from typing import NamedTuple
@@ -43,6 +43,11 @@ class Answers:
     def keep(self, key: Hashable, evidence: object, answer: object) -> None:
         """Keep an answer for the next decision, with the evidence that it was computed from."""
         self._now[key] = evidence, answer
+
+    def retain(self, keys: Iterable[Hashable]) -> None:
+        """Keep the answers to some keys for the next decision although this one did not ask for them."""
+        now, before = self._now, self._before
+        now.update([(key, before[key]) for key in keys if key in before])
 
     def __len__(self) -> int:
         return len(self._now)

@@ -10,38 +10,78 @@ group of a queue that is first in, first out stops others when its turn fails, a
 """
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Callable
 
+from maar.core.cycle.group_class import Block
 from maar.core.cycle.group_state import GroupState, UsagePath
 from maar.core.cycle.limits import Limits
+from maar.core.cycle.placing.turn_pods import for_backfill
 from maar.core.cycle.state import State
 from maar.core.tables.axis import times
 from maar.core.tables.counting import add_needs
-from maar.core.tables.rows import Column
+from maar.core.tables.groups import ADMITTED_PHASES
+from maar.core.tables.rows import Column, PodRow
 from maar.core.tables.shapes import Shape
+
+Wanted = Callable[[GroupState], list[PodRow]]
 
 
 class PossibleTurns:
     """What turns of one phase could use."""
 
-    def __init__(self, state: State, limits: Limits, *, is_gang: bool) -> None:
-        self.state, self.limits, self.is_gang = state, limits, is_gang
+    def __init__(self, state: State, limits: Limits, wanted: Wanted, *, is_gang: bool) -> None:
+        """With the pods of a group that the phase places."""
+        self.state, self.limits, self.wanted, self.is_gang = state, limits, wanted, is_gang
         self._left: dict[UsagePath, Column] = {}  # of the limits of queues
+        self._has_room: dict[Shape, bool] = {}  # whether a node has
         self._sorted: dict[int, Column] = {}  # by leaf: what groups need that are sorted at once
 
-    def divide(self, groups: Iterable[GroupState]) -> tuple[list[GroupState], list[GroupState]]:
-        """Groups whose turn may succeed, and those whose turn cannot."""
+    def divide(self) -> tuple[list[GroupState], list[GroupState]]:
+        """Groups whose turn may succeed; and where the age of a namespace can matter, those whose cannot."""
+        states, wait = self.state.groups, list[GroupState]()
+        unread = [block for block in states.classes.blocks if not states.is_read(block)]
+        for block in [block for block in unread if self._may_have_turns(block)]:
+            states.of_block(block)
+        wait = [group for group in states.read_waiting() if self._wants(group)]
+        if self.state.held_room.holds:
+            return wait, []  # held room may be given back
         possible, hopeless = list[GroupState](), list[GroupState]()
-        if self.state.held_room.holds or not len(self.state.groups.of_classes):
-            return list(groups), hopeless  # held room may be given back
-        for group in groups:
+        for group in wait:
             if not self._may_succeed(group):
                 hopeless.append(group)
             elif self._is_room_for_all(group):
-                possible += self.state.groups.single((group,))
+                possible += states.single((group,))
             else:
                 possible.append(group)
+        leaves = Counter(leaf for leaf, _ in {(group.leaf, group.row.namespace) for group in possible})
+        for block in unread:
+            if leaves[block.key.leaf.index] > 1 and not states.is_read(block):
+                hopeless += filter(self._wants, states.of_block(block))
         return possible, hopeless
+
+    def _wants(self, group: GroupState) -> bool:
+        return bool(group.pending) and group.phase in ADMITTED_PHASES and bool(self.wanted(group))
+
+    def _may_have_turns(self, block: Block) -> bool:
+        """Whether a turn of a class of a block may succeed."""
+        key, summary, leaf = block.key, block.summary, block.key.leaf.index
+        if key.phase not in ADMITTED_PHASES:
+            return False
+        if self.wanted is for_backfill and not summary.any_asks_for_nothing:
+            return False
+        is_judged = summary.is_known and self.is_gang and not self.state.groups.is_fifo(leaf)
+        if not is_judged or self.state.held_room.holds:
+            return True
+        left = self._left_of(self.state.groups.usage_path(leaf, key.namespace))
+        if any(amount > left[resource] for resource, amount in summary.least):
+            return False
+        return any(map(self._fits_somewhere, summary.shapes))
+
+    def _fits_somewhere(self, shape: Shape) -> bool:
+        known = self._has_room.get(shape)
+        if known is None:
+            known = self._has_room[shape] = self.state.places.capacity(shape) > 0
+        return known
 
     def _is_room_for_all(self, group: GroupState) -> bool:
         """Whether limits and nodes have room for all that a group stands for: they can be sorted at once."""

@@ -17,6 +17,7 @@ from maar.core.cycle.evicting.strategies import (
 )
 from maar.core.cycle.evicting.units import Rank, Unit
 from maar.core.cycle.evicting.victim_search import VictimSearch
+from maar.core.cycle.group_class import Block
 from maar.core.cycle.group_state import GroupState
 from maar.core.cycle.queue_ledger import largest_part
 from maar.core.cycle.state import State
@@ -53,6 +54,19 @@ class Preempt(Attempt):
         if search.failures.includes_all(key) and not search.min_runtimes.holds(group.leaf, waited):
             return True
         return would_run_on_loan(needs, search.state.ledger.deserved[group.leaf])
+
+    @classmethod
+    def all_fail(cls, search: VictimSearch, block: Block) -> bool:
+        """The same; a search for one class tells whether there is any unit to take for the others."""
+        if super().all_fail(search, block):
+            return True
+        for one in block.classes if block.summary.is_known else ():
+            group = search.state.groups.of(one.rows[0])
+            if not cls.cannot_succeed(search, group):
+                attempt = cls(search, group)
+                is_found = attempt.failure_key() is None or attempt.find() is not None
+                return not is_found and cls._is_refused(search, group, ())
+        return block.summary.is_known
 
     def failure_key(self) -> Hashable | None:
         """What the victims of a group depend on that holds nothing: not on what its pods need."""

@@ -41,6 +41,7 @@ from typing import Literal
 
 from maar.core.cycle.group_state import GroupState
 from maar.core.cycle.group_states import third_party_key
+from maar.core.cycle.placing.room import NOWHERE
 from maar.core.cycle.queue_ledger import Whole, largest_part, whole_of
 from maar.core.cycle.state import State
 from maar.core.model.names import natural
@@ -131,14 +132,15 @@ class _JobHeap:
 class _Branch:
     """A queue or a namespace: its entry among its siblings while it has work, and what waits below it."""
 
-    __slots__ = ("above", "age", "children", "entry", "order", "priority", "used", "waiting", "whole")
+    __slots__ = ("above", "age", "children", "entry", "leaf", "order", "priority", "used", "waiting", "whole")
 
     def __init__(self, above: "_Branch | None", used: Column, whole: Whole, age: float, order: str) -> None:
         self.above, self.used, self.whole, self.age, self.order = above, used, whole, age, order
         self.priority = 0  # the smaller goes first
         self.entry: Standing | None = None
         self.children: list[Standing] = []  # a heap; its first entry is always current
-        self.waiting = 0  # jobs; only namespaces have some
+        self.waiting = 0  # jobs of a namespace; of a leaf 1 while its groups have not been added
+        self.leaf = NOWHERE  # of a queue
 
     def settle(self) -> None:
         """Renew its entry among its siblings, and those of all queues above it."""
@@ -268,6 +270,31 @@ class TurnOrder:
             key: self._namespace(*key, waiting, others.get(key, ())) for key, waiting in jobs.items()
         }
 
+    def expect(self, leaf: int) -> None:
+        """Let a leaf have its turn before its groups are known: they are added when it comes (`open`)."""
+        branch = self._queue(leaf)
+        branch.waiting = 1
+        branch.settle()
+
+    def unopened(self) -> int | None:
+        """The leaf whose turn it is, where its groups have not been added."""
+        branch = self._root
+        while branch.children:
+            branch = branch.children[0][-1]
+        return branch.leaf if branch.waiting and not isinstance(branch, _Namespace) else None
+
+    def open(self, leaf: int, groups: Iterable[GroupState]) -> None:
+        """Add the groups of a leaf."""
+        branch = self._queue(leaf)
+        branch.waiting = 0
+        jobs = dict[str, list[Job]]()
+        for group in groups:
+            jobs.setdefault(group.row.namespace, []).append(self.job(group))
+        for name, waiting in jobs.items():
+            self._namespaces[leaf, name] = self._namespace(leaf, name, waiting, ())
+        if not jobs:
+            branch.settle()
+
     def next(self) -> GroupState | None:
         """The group whose turn it is; None when none is left."""
         branch = self._root
@@ -375,6 +402,7 @@ class TurnOrder:
             ledger.tree.claims[queue].created,
         )
         branch = self._queues[queue] = _Branch(above, ledger.used[queue], (), age, row.order)
+        branch.leaf = queue
         if self._by_need:
             is_fair = self._phase == "fair"
             branch.priority = -row.queue.spec.priority

@@ -21,14 +21,15 @@ through many cycles with new ones. Where queues have guarantees, what one uses b
 evidence is the whole ledger.
 """
 
-from collections.abc import Iterable
+from bisect import bisect_right
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from operator import gt
-from typing import Final
+from typing import Final, cast
 
 import numpy as np
 
-from maar.core.cycle.classes import GroupClass
+from maar.core.cycle.group_class import Block, GroupClass
 from maar.core.cycle.group_state import GroupState
 from maar.core.cycle.placing.turn_pods import for_next_turn, together
 from maar.core.cycle.queue_ledger import QueueLedger
@@ -36,11 +37,13 @@ from maar.core.cycle.state import State
 from maar.core.fairshare.share_out import UNLIMITED
 from maar.core.fairshare.water_fill import Ints
 from maar.core.model.plan import GroupOutcome
+from maar.core.model.reasons import Reason
 from maar.core.reasons.counted_nodes import CountedNodes
 from maar.core.reasons.diagnosis import Diagnosis
 from maar.core.tables.rows import Column, PodRow
 from maar.core.tables.shapes import Shape
 
+_OF_MISSING_PODS: Final = (Reason.NOT_ENOUGH_TASKS, Reason.EXCEEDED_QUOTA)
 _MANY: Final = 50  # nodes that have changed; from here on all are counted again
 
 
@@ -124,9 +127,55 @@ class KnownOutcomes:
         known = self._answers.recall(kind, evidence)
         return evidence, known if isinstance(known, GroupOutcome) else None
 
+    def find_block(self, block: Block) -> dict[str, GroupOutcome] | None:
+        """The outcomes of all groups of a block by key, where they were kept, and none had a turn."""
+        if not (self._is_used and block.summary.is_known and self._is_as_it_was(block)):
+            return None
+        found = self._answers.recall(block, self._evidence_of(block))
+        if found is not None:
+            self._answers.retain(block.classes)
+        return cast("dict[str, GroupOutcome] | None", found)
+
+    def keep_block(self, block: Block, outcomes: Mapping[str, GroupOutcome]) -> None:
+        """Keep the outcomes of a block, if each of its classes has one that follows from its evidence."""
+        if self._is_used and block.summary.is_known and self._is_as_it_was(block):
+            known = {key: outcomes[key] for key in block.summary.keys}
+            if not any(map(_depends_on_quotas, known.values())):
+                self._answers.keep(block, self._evidence_of(block), known)
+
+    def _is_as_it_was(self, block: Block) -> bool:
+        """Whether nothing was done for a group of a block, and none was refused in its turn."""
+        groups = self.state.groups
+        return block.key.phase == "Inqueue" and (
+            not groups.is_read(block)
+            or all(
+                group.refusal is None and group.pending is group.row.pending and group.phase == "Inqueue"
+                for group in groups.of_block(block)
+            )
+        )
+
+    def _evidence_of(self, block: Block) -> object:
+        """The evidence for all classes of a block: how many of them ask for more than a limit."""
+        if not self._is_prepared:
+            self._prepare(self.state.ledger)
+        leaf, summary = block.key.leaf.index, block.summary
+        free, left = self._free.get(leaf) or self._free_of_reservations(leaf), self._left
+        more = [resource for resource, amounts in summary.amounts.items() if amounts[-1] > free[resource]]
+        return (
+            self._basis,
+            block.changes,
+            self._leaves.get(leaf) or self._leaf(leaf),
+            [self._shapes.get(pod.shape) or self._shape(pod) for pod in summary.pods],
+            [bisect_right(amounts, left[resource]) for resource, amounts in summary.amounts.items()],
+            [bisect_right(summary.amounts[resource], free[resource]) for resource in more],
+            [self._reserved(resource) for resource in more],
+            self.state.groups.are_turns_over,
+        )
+
     def keep(self, group: GroupState, evidence: object, outcome: GroupOutcome) -> None:
         """Keep an outcome for the cycles to come."""
-        self._answers.keep(group.of_class, evidence, outcome)
+        if not _depends_on_quotas(outcome):
+            self._answers.keep(group.of_class, evidence, outcome)
 
     def _leaf(self, leaf: int) -> object:
         """What the reasons of a leaf depend on."""
@@ -211,6 +260,10 @@ class KnownOutcomes:
             found = self.diagnosis.counted(pod)
         self._shapes[pod.shape] = found
         return found
+
+
+def _depends_on_quotas(outcome: GroupOutcome) -> bool:
+    return outcome.refusal is not None and outcome.refusal.reason in _OF_MISSING_PODS
 
 
 def _is_same(one: object, other: object) -> bool:

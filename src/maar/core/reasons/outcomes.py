@@ -6,6 +6,7 @@ from typing import Final, get_args
 import msgspec
 
 from maar.core.cycle.evicting.batch_jobs import while_suspended
+from maar.core.cycle.group_class import Block
 from maar.core.cycle.group_state import GroupState
 from maar.core.cycle.holding.held_room import Hold
 from maar.core.cycle.state import State
@@ -18,7 +19,6 @@ from maar.core.reasons.sentences import sentence
 from maar.core.tables.groups import ADMITTED_PHASES, missing_group_key, phase_with
 from maar.core.tables.rows import GroupRow, PodRow
 
-_OF_MISSING_PODS: Final = (Reason.NOT_ENOUGH_TASKS, Reason.EXCEEDED_QUOTA)  # the evidence has no quotas
 _WELL: Final = {phase: GroupOutcome(phase=phase) for phase in get_args(PodGroupPhase)}
 _BEHIND_FIRST: Final = Reason.BEHIND_FIRST_IN_QUEUE
 _BRIEF: Final = {  # by phase, what holds the group, and whether it is unschedulable
@@ -49,6 +49,11 @@ def _brief(state: State, holds: Sequence[Hold]) -> dict[str, GroupOutcome]:
     outcomes, diagnosis = dict[str, GroupOutcome](), Diagnosis(state, ())
     holding = [hold.group for hold in holds]
     _note_short(state)
+    for block in state.groups.classes.blocks:
+        if not state.groups.is_read(block):
+            is_unschedulable = state.groups.are_turns_over and not block.key.is_ready
+            outcome = _BRIEF["Inqueue", Reason.NOT_ENOUGH_RESOURCES, is_unschedulable]
+            outcomes.update(dict.fromkeys(block.summary.keys, outcome))
     for group in state.groups.touched():
         if isinstance(group, GroupState):
             phase = _phase(state, group)
@@ -69,32 +74,51 @@ def _note_short(state: State) -> None:
 
 
 def _diagnosed(state: State, diagnosis: Diagnosis) -> dict[str, GroupOutcome]:
-    outcomes = dict[str, GroupOutcome]()
+    known = KnownOutcomes(state, diagnosis)
+    blocks, outcomes = _known_blocks(state, known)
     sentences: dict[Refusal, str] = {}  # many wait for the same reason
     _note_short(state)
-    known_outcomes = KnownOutcomes(state, diagnosis)
     for group in state.groups.touched():
         if isinstance(group, GroupRow):
             outcomes[group.key] = _WELL[group.phase_if_well]
-            continue
-        evidence = outcome = None
-        if group.pending:
-            evidence, outcome = known_outcomes.find(group)
-        if outcome is None:
-            outcome = _outcome(state, group, _with_circle(state, group, diagnosis.of(group)), sentences)
-            is_of_quota = outcome.refusal is not None and outcome.refusal.reason in _OF_MISSING_PODS
-            if evidence is not None and not is_of_quota:
-                known_outcomes.keep(group, evidence, outcome)
-        if group.is_single:
-            outcomes[group.row.key] = outcome
-        else:
+        elif group.of_class is None or group.of_class.block not in blocks:
+            outcome = _outcome_of(state, group, known, sentences)
             outcomes.update(dict.fromkeys(group.keys, outcome))
+    for block in state.groups.classes.blocks:
+        if block not in blocks:
+            known.keep_block(block, outcomes)
     for pod in state.tables.orphans.values():
         key = missing_group_key(pod)
         if key not in outcomes:
             refusal = _group_missing(state, pod)
             outcomes[key] = GroupOutcome(phase="Pending", refusal=refusal, message=sentence(state, refusal))
     return outcomes
+
+
+def _known_blocks(state: State, known: KnownOutcomes) -> tuple[set[Block], dict[str, GroupOutcome]]:
+    """The blocks whose outcomes are those of the last cycle, and these; the states of others are read."""
+    blocks, outcomes = set[Block](), dict[str, GroupOutcome]()
+    for block in state.groups.classes.blocks:
+        found = known.find_block(block)
+        if found is None:
+            state.groups.of_block(block)
+        else:
+            blocks.add(block)
+            outcomes.update(found)
+    return blocks, outcomes
+
+
+def _outcome_of(
+    state: State, group: GroupState, known: KnownOutcomes, sentences: dict[Refusal, str]
+) -> GroupOutcome:
+    """The outcome of a group that is asked about by itself."""
+    evidence, outcome = known.find(group) if group.pending else (None, None)
+    if outcome is None:
+        refusal = _with_circle(state, group, known.diagnosis.of(group))
+        outcome = _outcome(state, group, refusal, sentences)
+        if evidence is not None:
+            known.keep(group, evidence, outcome)
+    return outcome
 
 
 def _with_circle(state: State, group: GroupState, refusal: Refusal | None) -> Refusal | None:

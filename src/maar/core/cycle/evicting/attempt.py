@@ -54,6 +54,7 @@ from maar.core.cycle.evicting.trimming import Trimming, is_crippled
 from maar.core.cycle.evicting.unit_pool import UnitPool
 from maar.core.cycle.evicting.units import Rank, Unit
 from maar.core.cycle.evicting.victim_search import VictimSearch
+from maar.core.cycle.group_class import Block
 from maar.core.cycle.group_state import GroupState
 from maar.core.cycle.placing.turn_pods import for_eviction, together
 from maar.core.cycle.state import Eviction
@@ -104,6 +105,15 @@ class Attempt:
             return False
         is_known_to_fail = kind.never_preempts or (kind.turn is not None and not kind.turn)
         return is_known_to_fail or cls._is_refused(search, group, kind.needs)
+
+    @classmethod
+    def all_fail(cls, search: VictimSearch, block: Block) -> bool:
+        """Whether all classes of a block fail now, as far as one look tells."""
+        summary = block.summary
+        if not summary.any_may_preempt:
+            return True
+        first = search.state.groups.of(next(iter(block.classes)).rows[0])
+        return summary.is_known and cls._is_refused(search, first, summary.least)
 
     @classmethod
     def _is_refused(cls, search: VictimSearch, group: GroupState, needs: Needs) -> bool:

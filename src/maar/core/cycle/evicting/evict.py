@@ -12,15 +12,12 @@ from maar.core.cycle.evicting.victim_search import VictimSearch
 from maar.core.cycle.group_state import GroupState
 from maar.core.cycle.state import State
 from maar.core.model.reasons import Refusal
-from maar.core.tables.groups import ADMITTED_PHASES
 
 
 def evict(state: State, attempt: type[Attempt]) -> None:
     """Let every group try; one that succeeds has another turn while more of its pods wait."""
-    waiting = [group for group in state.waiting if group.pending and group.phase in ADMITTED_PHASES]
-    if not waiting:
-        return
-    search, turns = VictimSearch(state, attempt.action), EvictionTurns(state, waiting)
+    search = VictimSearch(state, attempt.action)
+    turns = EvictionTurns(search, attempt)
     failed: dict[object, Refusal | None] = {}  # by equivalence key: what blocked it, where known
     alike: dict[object, list[GroupState]] = {}  # the groups that have failed, by equivalence key
     failed_before = list[GroupState]()  # an attempt that succeeded afterwards

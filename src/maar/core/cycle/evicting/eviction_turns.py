@@ -16,6 +16,9 @@ others are put back into the order. Between two successes no share changes. Ther
   rises. So the turns of two namespaces are merged by it, and a member has failed if its turn comes at an
   earlier age than the success.
 
+The classes of a leaf are read when its turn comes. Where one look at each of its blocks tells that none of
+them can succeed, and no other group of the leaf waits, all have failed.
+
 Complexity. A failure costs O(1), a success a search in each class that failed since the last one.
 """
 
@@ -25,11 +28,14 @@ from dataclasses import dataclass
 from math import inf
 from operator import attrgetter
 
+from maar.core.cycle.evicting.attempt import Attempt
 from maar.core.cycle.evicting.units import Unit
+from maar.core.cycle.evicting.victim_search import VictimSearch
+from maar.core.cycle.group_class import Block
 from maar.core.cycle.group_state import GroupState
-from maar.core.cycle.state import State
 from maar.core.cycle.turn_order import Job, Standing, TurnOrder
 from maar.core.model.reasons import Refusal
+from maar.core.tables.groups import ADMITTED_PHASES
 
 _created = attrgetter("created")
 
@@ -47,17 +53,38 @@ class _Failure:
 class EvictionTurns:
     """The turns of groups that try to make room."""
 
-    def __init__(self, state: State, groups: Sequence[GroupState]) -> None:
-        self._state = state
-        self._order = TurnOrder(state, "fair", groups)
+    def __init__(self, search: VictimSearch, attempt: type[Attempt]) -> None:
+        """Of all groups that were admitted and wait."""
+        state = self._state = search.state
+        self._search, self._attempt = search, attempt
+        self._order = TurnOrder(state, "fair", ())
+        self._groups = dict[int, list[GroupState]]()  # by leaf: those that are known
+        self._blocks = dict[int, list[Block]]()  # by leaf: those that have not been read
+        for group in state.groups.read_waiting():
+            if group.pending and group.phase in ADMITTED_PHASES:
+                self._groups.setdefault(group.leaf, []).append(group)
+        for block in state.groups.classes.blocks:
+            if block.key.phase in ADMITTED_PHASES and not state.groups.is_read(block):
+                self._blocks.setdefault(block.key.leaf.index, []).append(block)
+        for leaf in {**self._groups, **self._blocks}:
+            self._order.expect(leaf)
         self._failures = list[_Failure]()  # since the last success, in the leaf whose turn it is
 
     def next(self) -> GroupState | None:
         """The group whose turn it is; None when none is left."""
+        while (leaf := self._order.unopened()) is not None:
+            self._order.open(leaf, self._waiting_in(leaf))
         group = self._order.next()
         if group is not None and self._failures and self._failures[0].group.leaf != group.leaf:
             self._failures.clear()
         return group
+
+    def _waiting_in(self, leaf: int) -> list[GroupState]:
+        """The groups of a leaf that have turns; none where it is plain that all fail."""
+        groups, blocks = self._groups.get(leaf, []), self._blocks.get(leaf, ())
+        if groups or not all(self._attempt.all_fail(self._search, block) for block in blocks):
+            groups += [group for block in blocks for group in self._state.groups.of_block(block)]
+        return groups
 
     def failed(self, group: GroupState, blocked: Refusal | None = None) -> None:
         """A group whose turn it was, and all members of its class, have no turn until another succeeds."""
