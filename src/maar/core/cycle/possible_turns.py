@@ -10,7 +10,7 @@ group of a queue that is first in, first out stops others when its turn fails, a
 """
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from maar.core.cycle.group_class import Block
 from maar.core.cycle.group_state import GroupState, UsagePath
@@ -33,7 +33,7 @@ class PossibleTurns:
         """With the pods of a group that the phase places."""
         self.state, self.limits, self.wanted, self.is_gang = state, limits, wanted, is_gang
         self._left: dict[UsagePath, Column] = {}  # of the limits of queues
-        self._has_room: dict[Shape, bool] = {}  # whether a node has
+        self._room: dict[Shape, int] = {}  # for how many pods the nodes have some
         self._sorted: dict[int, Column] = {}  # by leaf: what groups need that are sorted at once
 
     def divide(self) -> tuple[list[GroupState], list[GroupState]]:
@@ -75,13 +75,16 @@ class PossibleTurns:
         left = self._left_of(self.state.groups.usage_path(leaf, key.namespace))
         if any(amount > left[resource] for resource, amount in summary.least):
             return False
-        return any(map(self._fits_somewhere, summary.shapes))
+        return any(one.turn and self._has_room_for(one.turn) for one in block.classes)
 
-    def _fits_somewhere(self, shape: Shape) -> bool:
-        known = self._has_room.get(shape)
-        if known is None:
-            known = self._has_room[shape] = self.state.places.capacity(shape) > 0
-        return known
+    def _has_room_for(self, turn: Mapping[Shape, int]) -> bool:
+        for shape, count in turn.items():
+            room = self._room.get(shape)
+            if room is None:
+                room = self._room[shape] = self.state.places.capacity(shape)
+            if room < count:
+                return False
+        return True
 
     def _is_room_for_all(self, group: GroupState) -> bool:
         """Whether limits and nodes have room for all that a group stands for: they can be sorted at once."""

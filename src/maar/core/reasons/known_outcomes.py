@@ -17,8 +17,10 @@ for a kind takes about a microsecond.
 
 Invariants. Nothing that `diagnosis.py`, `refusals.py` and `sentences.py` read for such a group is missing
 from the evidence; whoever lets them read more adds it here. A property compares engines that have lived
-through many cycles with new ones. Where queues have guarantees, what one uses bears on all others, and the
-evidence is the whole ledger.
+through many cycles with new ones. Where queues have guarantees, what is reserved for others limits a group too, up to the cluster as a whole,
+whose reserved amounts change all the time. A leaf has a most that it may use more of a resource before it
+takes what is reserved for others. Below that nothing is said of it, nor where more is asked for than is idle
+in the whole cluster; in between its numbers are evidence.
 """
 
 from bisect import bisect_right
@@ -98,7 +100,10 @@ class KnownOutcomes:
         self._left: Column = [
             most - used for most, used in zip(ledger.deserved[0], ledger.used[0], strict=True)
         ]
-        self._is_idle = [most > used for most, used in zip(ledger.real[0], ledger.used[0], strict=True)]
+        self._idle_in_all: Column = [
+            most - used for most, used in zip(ledger.real[0], ledger.used[0], strict=True)
+        ]
+        self._is_idle = [amount > 0 for amount in self._idle_in_all]
         self._idle, self._idle_before = self.state.places.idle("now"), self._basis.idle
         self._shapes_before, self._basis.shapes = self._basis.shapes, self._shapes
         self._basis.idle, self._changed = self._idle, _MANY * [0]
@@ -115,13 +120,18 @@ class KnownOutcomes:
         if not self._is_prepared:
             self._prepare(self.state.ledger)
         left, needs = self._left, kind.needs or together(for_next_turn(group))
-        free = self._free.get(group.leaf) or self._free_of_reservations(group.leaf)
+        free, idle = self._free.get(group.leaf) or self._free_of_reservations(group.leaf), self._idle_in_all
         evidence = (
             self._basis,
             self._leaves.get(group.leaf) or self._leaf(group.leaf),
             [self._shapes.get(pod.shape) or self._shape(pod) for pod in self._of_each_shape(group, kind)],
             [amount <= left[resource] for resource, amount in needs],
-            [self._reserved(resource) for resource, amount in needs if amount > free[resource]],
+            [(amount > free[resource], amount > idle[resource]) for resource, amount in needs],
+            [
+                self._reserved(resource)
+                for resource, amount in needs
+                if free[resource] < amount <= idle[resource]
+            ],
             group.was_unschedulable,
         )
         known = self._answers.recall(kind, evidence)
@@ -160,14 +170,20 @@ class KnownOutcomes:
             self._prepare(self.state.ledger)
         leaf, summary = block.key.leaf.index, block.summary
         free, left = self._free.get(leaf) or self._free_of_reservations(leaf), self._left
-        more = [resource for resource, amounts in summary.amounts.items() if amounts[-1] > free[resource]]
+        idle = self._idle_in_all
+        more = [
+            resource
+            for resource, amounts in summary.amounts.items()
+            if bisect_right(amounts, free[resource]) < bisect_right(amounts, idle[resource])
+        ]
         return (
             self._basis,
             block.changes,
             self._leaves.get(leaf) or self._leaf(leaf),
             [self._shapes.get(pod.shape) or self._shape(pod) for pod in summary.pods],
             [bisect_right(amounts, left[resource]) for resource, amounts in summary.amounts.items()],
-            [bisect_right(summary.amounts[resource], free[resource]) for resource in more],
+            [bisect_right(amounts, free[resource]) for resource, amounts in summary.amounts.items()],
+            [bisect_right(amounts, idle[resource]) for resource, amounts in summary.amounts.items()],
             [self._reserved(resource) for resource in more],
             self.state.groups.are_turns_over,
         )

@@ -58,13 +58,13 @@ class EvictionTurns:
         state = self._state = search.state
         self._search, self._attempt = search, attempt
         self._order = TurnOrder(state, "fair", ())
-        self._groups = dict[int, list[GroupState]]()  # by leaf: those that are known
-        self._blocks = dict[int, list[Block]]()  # by leaf: those that have not been read
+        self._groups = dict[int, list[GroupState]]()  # by leaf: those that no block tells of
+        self._blocks = dict[int, list[Block]]()  # by leaf: those of groups that hold nothing
         for group in state.groups.read_waiting():
-            if group.pending and group.phase in ADMITTED_PHASES:
+            if group.pending and group.phase in ADMITTED_PHASES and not _is_of_block(group):
                 self._groups.setdefault(group.leaf, []).append(group)
         for block in state.groups.classes.blocks:
-            if block.key.phase in ADMITTED_PHASES and not state.groups.is_read(block):
+            if block.key.phase in ADMITTED_PHASES:
                 self._blocks.setdefault(block.key.leaf.index, []).append(block)
         for leaf in {**self._groups, **self._blocks}:
             self._order.expect(leaf)
@@ -83,7 +83,8 @@ class EvictionTurns:
         """The groups of a leaf that have turns; none where it is plain that all fail."""
         groups, blocks = self._groups.get(leaf, []), self._blocks.get(leaf, ())
         if groups or not all(self._attempt.all_fail(self._search, block) for block in blocks):
-            groups += [group for block in blocks for group in self._state.groups.of_block(block)]
+            states = [group for block in blocks for group in self._state.groups.of_block(block)]
+            groups += [group for group in states if group.pending and _is_of_block(group)]
         return groups
 
     def failed(self, group: GroupState, blocked: Refusal | None = None) -> None:
@@ -132,6 +133,12 @@ class EvictionTurns:
         if oldest_after < age or (oldest_after == age and is_first_of_equals):
             return len(rows)
         return (bisect_right if is_first_of_equals else bisect_left)(rows, age, key=_created)
+
+
+def _is_of_block(group: GroupState) -> bool:
+    """Whether what is known of its block is true of a group: it was admitted before, and holds nothing."""
+    one = group.of_class
+    return one is not None and one.block.key.phase in ADMITTED_PHASES and group.is_idle
 
 
 def _comes_after(one: _Failure, other: _Failure) -> bool:
