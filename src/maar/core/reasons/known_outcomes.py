@@ -17,10 +17,12 @@ for a kind takes about a microsecond.
 
 Invariants. Nothing that `diagnosis.py`, `refusals.py` and `sentences.py` read for such a group is missing
 from the evidence; whoever lets them read more adds it here. A property compares engines that have lived
-through many cycles with new ones. Where queues have guarantees, what is reserved for others limits a group too, up to the cluster as a whole,
+through many cycles with new ones.
+
+Where queues have guarantees, what is reserved for others limits a group too, up to the cluster as a whole,
 whose reserved amounts change all the time. A leaf has a most that it may use more of a resource before it
-takes what is reserved for others. Below that nothing is said of it, nor where more is asked for than is idle
-in the whole cluster; in between its numbers are evidence.
+takes what is reserved for others. Below that nothing is said of it, nor where more is asked for than is
+idle in the whole cluster; in between its numbers are evidence.
 """
 
 from bisect import bisect_right
