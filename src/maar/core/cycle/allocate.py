@@ -100,7 +100,7 @@ def _release(state: State, pods: Sequence[PodRow]) -> None:
     for pod in pods:
         group = state.group_of(pod)
         state.charge(group, times(pod.shape.needs, -1))
-        group.pending = sorted([*group.pending, pod], key=state.pod_order)
+        state.groups.wait_again(group, (pod,))
 
 
 def take_turns(

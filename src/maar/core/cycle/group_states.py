@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import takewhile
 
 from maar.core.cycle.classes import Classes, Waits, lengths_of_waiting
-from maar.core.cycle.group_class import Block
+from maar.core.cycle.group_class import Block, GroupClass
 from maar.core.cycle.group_state import GroupState, UsagePath
 from maar.core.cycle.placing.node_chooser import NodeChooser
 from maar.core.cycle.placing.node_stack import hooks_of
@@ -40,6 +40,7 @@ class GroupStates:
         self._known: dict[str, GroupState | GroupRow] = {}  # the row itself while no more of it was read
         self._usage_paths: dict[tuple[int, str], UsagePath] = {}
         self._of_blocks: dict[Block, list[GroupState]] = {}
+        self._may_wait: dict[Block, list[GroupState]] = {}  # those without states that wait no longer
         self.are_turns_over = False  # of allocate
         sla, lengths = configuration.sla, lengths_of_waiting(ledger.rows)
         waits = Waits(now, lengths, sla is not None, sla.waiting_time if sla is not None else None)
@@ -51,7 +52,14 @@ class GroupStates:
         state = self._known.get(row.key)
         if isinstance(state, GroupState):
             return state
-        state = self._known[row.key] = self._read(row)
+        state = self._known[row.key] = self._read(row, self.classes.of(row.key))
+        return state
+
+    def _of_member(self, row: GroupRow, of_class: GroupClass) -> GroupState:
+        """The state of one group, of which the class is known."""
+        state = self._known.get(row.key)
+        if not isinstance(state, GroupState):
+            state = self._known[row.key] = self._read(row, of_class)
         return state
 
     def look_at(self, row: GroupRow) -> GroupState | None:
@@ -76,12 +84,11 @@ class GroupStates:
         usage_path = self._usage_paths[leaf, namespace] = UsagePath(leaf, [used, *above])
         return usage_path
 
-    def _read(self, row: GroupRow) -> GroupState:
+    def _read(self, row: GroupRow, of_class: GroupClass | None) -> GroupState:
         leaf = row.leaf.index if row.leaf is not None else NOWHERE
         tasks = dict(row.tasks) if row.tasks else NO_TASKS
         pending = row.pending if self._by_pod_priority else sorted(row.pending, key=self.pod_order)
         usage_path = self._usage_paths.get((leaf, row.namespace)) or self.usage_path(leaf, row.namespace)
-        of_class = self.classes.of(row.key)
         group = GroupState(row, leaf, usage_path, row.phase, pending, row.placed, tasks, of_class=of_class)
         if self.are_turns_over and leaf != NOWHERE:
             group.was_unschedulable = _is_unschedulable(group)
@@ -95,9 +102,10 @@ class GroupStates:
         if known is None:
             known = self._of_blocks[block] = []
             for one in block.classes:
-                first = self.of(one.rows[0])
+                first = self._of_member(one.rows[0], one)
                 first.end = len(one.rows)
                 known.append(first)
+            self._may_wait[block] = list(known)
         return known
 
     def is_read(self, block: Block) -> bool:
@@ -123,10 +131,20 @@ class GroupStates:
         return self.read_waiting()
 
     def read_waiting(self) -> list[GroupState]:
-        """Those of them that are like no other, or whose block has been read."""
+        """Those of them that are like no other, or are of blocks that have been read and still wait."""
         others = [self.of(row) for row in self.classes.others.values() if row.leaf is not None]
-        read = [group for groups in self._of_blocks.values() for group in groups if group.row.pending]
-        return others + read
+        for groups in self._may_wait.values():
+            if any(not group.pending for group in groups):
+                groups[:] = [group for group in groups if group.pending]
+            others += groups
+        return others
+
+    def wait_again(self, group: GroupState, pods: Iterable[PodRow]) -> None:
+        """Let pods of a group wait that had a place."""
+        if group.of_class is not None and not group.pending and group.of_class.block in self._may_wait:
+            groups = self._may_wait[group.of_class.block]
+            groups[:] = [*(one for one in groups if one is not group), group]
+        group.pending = sorted([*group.pending, *pods], key=self.pod_order)
 
     def note_unschedulable(self) -> None:
         """Turns are over: groups that still wait, and are not ready, are unschedulable."""
@@ -167,7 +185,7 @@ class GroupStates:
         """Let a state be of the members before a place alone; gives the state of the others, if any."""
         if group.of_class is None or place >= group.end:
             return None
-        rest = self._rest(group, group.of_class.rows[place], place)
+        rest = self._rest(group, group.of_class, place)
         rest.end, group.end = group.end, place
         return rest
 
@@ -191,18 +209,19 @@ class GroupStates:
         found = list[GroupState]()
         for group in list(groups):
             found.append(group)
-            rows, begin, group.end = group.rows[1:], group.cursor + 1, group.cursor + 1
-            found += [self._rest(group, row, place) for place, row in enumerate(rows, begin)]
+            places, group.end = range(group.cursor + 1, group.end), group.cursor + 1
+            if group.of_class is not None:
+                found += [self._rest(group, group.of_class, place) for place in places]
         return found
 
-    def _rest(self, group: GroupState, row: GroupRow, place: int) -> GroupState:
+    def _rest(self, group: GroupState, of_class: GroupClass, place: int) -> GroupState:
         """The state of another member of a class, which fares as its state says so far."""
-        rest = self.of(row)
+        rest = self._of_member(of_class.rows[place], of_class)
         rest.cursor, rest.end = place, place + 1
         rest.phase, rest.refusal = group.phase, group.refusal
         rest.was_unschedulable = group.was_unschedulable
-        if rest.of_class is not None:
-            self._of_blocks[rest.of_class.block].append(rest)
+        self._of_blocks[of_class.block].append(rest)
+        self._may_wait[of_class.block].append(rest)
         return rest
 
     # --- tries that should leave no trace

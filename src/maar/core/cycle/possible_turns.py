@@ -17,8 +17,6 @@ from maar.core.cycle.group_state import GroupState, UsagePath
 from maar.core.cycle.limits import Limits
 from maar.core.cycle.placing.turn_pods import for_backfill
 from maar.core.cycle.state import State
-from maar.core.tables.axis import times
-from maar.core.tables.counting import add_needs
 from maar.core.tables.groups import ADMITTED_PHASES
 from maar.core.tables.rows import Column, PodRow
 from maar.core.tables.shapes import Shape
@@ -34,7 +32,6 @@ class PossibleTurns:
         self.state, self.limits, self.wanted, self.is_gang = state, limits, wanted, is_gang
         self._left: dict[UsagePath, Column] = {}  # of the limits of queues
         self._room: dict[Shape, int] = {}  # for how many pods the nodes have some
-        self._sorted: dict[int, Column] = {}  # by leaf: what groups need that are sorted at once
 
     def divide(self) -> tuple[list[GroupState], list[GroupState]]:
         """Groups whose turn may succeed; and where the age of a namespace can matter, those whose cannot."""
@@ -49,8 +46,6 @@ class PossibleTurns:
         for group in wait:
             if not self._may_succeed(group):
                 hopeless.append(group)
-            elif self._is_room_for_all(group):
-                possible += states.single((group,))
             else:
                 possible.append(group)
         leaves = Counter(leaf for leaf, _ in {(group.leaf, group.row.namespace) for group in possible})
@@ -84,25 +79,6 @@ class PossibleTurns:
                 room = self._room[shape] = self.state.places.capacity(shape)
             if room < count:
                 return False
-        return True
-
-    def _is_room_for_all(self, group: GroupState) -> bool:
-        """Whether limits and nodes have room for all that a group stands for: they can be sorted at once."""
-        kind = group.of_class
-        if kind is None or group.is_single or kind.shape is None or self.state.groups.is_fifo(group.leaf):
-            return False
-        turn = kind.turn or Counter[Shape]()
-        left, count, needs = (
-            self._left_of(group.usage_path),
-            len(group.keys),
-            times(kind.needs, len(group.keys)),
-        )
-        others = self._sorted.setdefault(group.leaf, [0] * len(left))
-        if any(others[resource] + amount > left[resource] for resource, amount in needs):
-            return False
-        if self.state.places.capacity(kind.shape) < turn.total() * count:
-            return False
-        add_needs(others, needs, 1)
         return True
 
     def _may_succeed(self, group: GroupState) -> bool:

@@ -157,13 +157,12 @@ class KnownOutcomes:
 
     def _is_as_it_was(self, block: Block) -> bool:
         """Whether nothing was done for a group of a block, and none was refused in its turn."""
-        groups = self.state.groups
-        return block.key.phase == "Inqueue" and (
-            not groups.is_read(block)
-            or all(
-                group.refusal is None and group.pending is group.row.pending and group.phase == "Inqueue"
-                for group in groups.of_block(block)
-            )
+        if block.key.phase != "Inqueue" or not self.state.groups.is_read(block):
+            return block.key.phase == "Inqueue"
+        groups = self.state.groups.of_block(block)
+        return sum(group.end - group.cursor for group in groups) == len(block.summary.keys) and all(
+            group.refusal is None and group.pending is group.row.pending and group.phase == "Inqueue"
+            for group in groups
         )
 
     def _evidence_of(self, block: Block) -> object:
