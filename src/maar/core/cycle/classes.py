@@ -157,7 +157,8 @@ class Classes:
             again.update(dict.fromkeys(self._of_other_waits(waits)))
             again.update(dict.fromkeys(self._distinguished(tables, distinctions)))
         self._seen, self._waits, self._distinctions = tables.changed_groups.number, waits, distinctions
-        self._remove(again)
+        if self._members or self.others:
+            self._remove(again)
         for key in again:
             row = tables.groups.get(key)
             if row is not None:

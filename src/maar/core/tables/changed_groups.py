@@ -24,7 +24,7 @@ class ChangedGroups:
                 self._known_since = self._numbers.pop(oldest)
 
     def since(self, number: int) -> list[str] | None:
-        """The groups that have changed since there were so many changes; None where that is not known."""
+        """The groups that have changed since so many changes, in order; None where that is not known."""
         if number < self._known_since:
             return None
         keys = list[str]()
@@ -32,4 +32,5 @@ class ChangedGroups:
             if changed <= number:
                 break
             keys.append(key)
+        keys.reverse()
         return keys

@@ -133,6 +133,8 @@ def _phase_if_well(group: GroupRow) -> PodGroupPhase:
     """The phase of a group after a cycle that does nothing to it, if it is not unschedulable."""
     if group.phase == "Completed":
         return "Completed"
+    if not group.on_nodes:
+        return "Inqueue" if group.phase == "Inqueue" else "Pending"
     there = [pod for pod in group.pods.values() if pod.node_name]
     return phase_with(group, group.phase, there, is_unschedulable=False)
 
