@@ -21,7 +21,7 @@ CROWDS: Final = cases(60)
 CYCLES: Final = 12
 
 
-class Twins(Engine):
+class WithAndWithoutMemory(Engine):
     """An engine with a memory and one without, fed alike; every plan is that of both."""
 
     def __init__(self, configuration: Configuration) -> None:
@@ -56,7 +56,7 @@ class Twins(Engine):
 def test_m1_memory_changes_no_plan(seed: int, number: int, kind: type[Crowd]) -> None:
     rng = Random(f"{seed} remembers {number}")
     crowd = kind(rng, configuration(rng))
-    crowd.cluster.engine = Twins(crowd.configuration)
+    crowd.cluster.engine = WithAndWithoutMemory(crowd.configuration)
     crowd.cluster.engine.feed(crowd.events())
     for _ in crowd.live(CYCLES):
         for later in (0.5, 3.0, 60.0, 0.5):  # nothing has changed but the time

@@ -166,7 +166,7 @@ def test_the_best_node_is_the_one_that_scoring_every_node_finds() -> None:
 
     holds()
     assert runs[2] > cases(60), runs
-    assert runs[3] > cases(60) // 2, runs
+    assert runs[3] > cases(60) // 10, runs  # a run of three is rare
 
 
 def place_on_the_best_nodes(rng: Random, runs: Counter[int]) -> None:

@@ -23,7 +23,7 @@ devices, it may hold room, or Volcano's scheduling gate is on one of its pods. T
 no other leaves its class for it.
 
 A block is the classes of one leaf, namespace, priority and phase, which differ only in what they ask for.
-Where even the least of that is too much, none of its classes has a turn, and none is looked at (`Summary`).
+Where even the least of that is too much, none of its classes has a turn (`BlockSummary`).
 
 Classes are kept between decisions (`memory.py`), and only groups that have changed are read again. What sets
 groups apart besides their rows (`Distinctions`, `Waits`) is compared with the last decision.

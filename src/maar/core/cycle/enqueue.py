@@ -118,16 +118,16 @@ def not_started(state: State) -> list[GroupState]:
     tables = state.tables
     if not tables.not_enqueued:
         return []
+    of_classes = state.groups.of_classes
     rows = _without_class(state, (*tables.not_enqueued.values(), *tables.not_started.values()))
-    rows += [group.row for group in state.groups.of_classes]
+    rows += [group.row for group in of_classes]
     leaves = {row.leaf.index for row in rows if row.leaf is not None and row.to_start}
     others = [
         state.group(row)
         for row in _without_class(state, tables.not_started.values())
         if row.leaf is not None and row.leaf.index in leaves and not are_all_gated(row)
     ]
-    of_classes = [group for group in state.groups.of_classes if group.leaf in leaves]
-    return others + [group for group in of_classes if not _is_outside(group)]
+    return others + [group for group in of_classes if group.leaf in leaves and not _is_outside(group)]
 
 
 def _without_class(state: State, rows: Iterable[GroupRow]) -> list[GroupRow]:

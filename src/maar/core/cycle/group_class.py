@@ -36,18 +36,18 @@ class Block:
     key: BlockKey
     classes: "dict[GroupClass, None]" = field(default_factory=dict)
     changes: int = 0  # counts changes of its classes and their members
-    _summary: "tuple[int, Summary] | None" = None  # after so many changes
+    _summary: "tuple[int, BlockSummary] | None" = None  # after so many changes
 
     @property
-    def summary(self) -> "Summary":
+    def summary(self) -> "BlockSummary":
         """What its classes ask for, summed up once after each change."""
         if self._summary is None or self._summary[0] != self.changes:
-            self._summary = self.changes, Summary.of(self.classes)
+            self._summary = self.changes, BlockSummary.of(self.classes)
         return self._summary[1]
 
 
 @dataclass(frozen=True, slots=True)
-class Summary:
+class BlockSummary:
     """What the classes of a block ask for."""
 
     is_known: bool  # the pods of the next turn of each class

@@ -14,6 +14,7 @@ from maar.core.fairshare.share_out import DemandColumns, ShareColumns, share_col
 from maar.core.fairshare.tree import QueueTree
 from maar.core.model.resources import PODS
 from maar.core.tables.axis import PODS_ROW, Needs
+from maar.core.tables.queues import demand_of
 from maar.core.tables.rows import Column, QueueRow
 from maar.core.tables.tables import Tables
 
@@ -224,7 +225,9 @@ def larger_cluster(tables: Tables, leaves_use: Sequence[Column] | None = None) -
 
 def _claims(tables: Tables, total: Column) -> DemandColumns:
     """What the queues claim now: the declared request of a leaf, or what its groups ask for."""
-    fixed, rows = tables.fixed_demand(total), tables.rows
+    fixed, rows = tables.fixed_demand, tables.rows
+    if fixed is None or total != tables.total:
+        fixed = demand_of(tables.tree, tables.axis, total)
     asked = np.array([row.asked for row in rows], np.int64).T  # [R, Q]
     is_asked = [row.is_leaf and row.queue.spec.request is None for row in rows]
     request = np.where(is_asked, asked, fixed.request)

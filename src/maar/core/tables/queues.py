@@ -4,10 +4,11 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from maar.core.fairshare import BadQueueDemandError, QueueDemand, QueueTree
+from maar.core.fairshare.share_out import DemandColumns
 from maar.core.model.durations import LONGEST, exact_seconds
 from maar.core.model.queue import ROOT, Queue, QueueSpec
 from maar.core.tables.axis import ResourceAxis
-from maar.core.tables.rows import NO_MIN_RUNTIMES, MinRuntime, QueueRow
+from maar.core.tables.rows import NO_MIN_RUNTIMES, Column, MinRuntime, QueueRow
 
 
 @dataclass(frozen=True)
@@ -24,6 +25,11 @@ class NewTree:
 def share_fields(queue: Queue) -> tuple[object, ...]:
     """The fields of a queue that the tree depends on."""
     return (queue.spec, queue.metadata.creation_timestamp)
+
+
+def demand_of(tree: QueueTree, axis: ResourceAxis, total: Column) -> DemandColumns:
+    """What the queues claim of a total, whatever their groups ask for."""
+    return DemandColumns.of(tree, dict(zip(axis.names, total, strict=True)), order=axis.names)
 
 
 def build_tree(queues: dict[str, QueueRow], axis: ResourceAxis) -> NewTree:

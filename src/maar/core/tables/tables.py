@@ -29,7 +29,7 @@ from maar.core.tables.node_columns import NodeColumns
 from maar.core.tables.past_use import PastUse
 from maar.core.tables.plain_objects import PlainObjects
 from maar.core.tables.pod_index import PodIndex, PodsByNode
-from maar.core.tables.queues import NewTree, build_tree, share_fields
+from maar.core.tables.queues import NewTree, build_tree, demand_of, share_fields
 from maar.core.tables.reading import read_group, read_node, read_pod
 from maar.core.tables.rows import Column, GroupRow, NodeRow, PodRow, QueueRow
 from maar.core.tables.shapes import Shapes
@@ -52,6 +52,7 @@ class Tables(PlainObjects):
     budget: Column = field(default_factory=list)  # [R] what pods add to and take from the nodes' allocatable
     node_list: NodeColumns = field(default_factory=NodeColumns)  # by name
     capacity: Column = field(default_factory=list)  # [R] what nodes have together that count in the budget
+    total: Column = field(default_factory=list)  # [R] the root's budget
     tolerated: Tolerated = field(default_factory=Tolerated)
     tree: QueueTree = field(default_factory=lambda: QueueTree.of([]))
     not_enqueued: dict[str, GroupRow] = field(default_factory=dict)  # groups that wait for admission
@@ -72,7 +73,8 @@ class Tables(PlainObjects):
         self._stale_groups: dict[str, GroupRow] = {}
         self._has_new_queues, self._has_new_nodes, self._has_new_priorities = True, True, False
         self._tainted: list[NodeRow] = []
-        self._claimed: DemandColumns | None = None  # good until the tree, the axis or the total changes
+        # What the queues claim of the total, whatever their groups ask for; None until it is settled.
+        self.fixed_demand: DemandColumns | None = None
 
     # --- events
 
@@ -203,7 +205,6 @@ class Tables(PlainObjects):
     # --- groups
 
     def _put_group(self, group: GroupRow) -> None:
-        self.changes += 1
         self._grow()
         self._remove_group(group.key)
         group.priority = self.priority_of(group.priority_class, 0)
@@ -228,10 +229,10 @@ class Tables(PlainObjects):
         self.batch_jobs.group_changed(group.key, group.promised_room)
 
     def _remove_group(self, key: str) -> None:
+        self.changes += 1
         group = self.groups.pop(key, None)
         if group is None:
             return
-        self.changes += 1
         for pod in list(group.pods.values()):
             self._uncount(pod)
             self._leave(pod)
@@ -319,18 +320,6 @@ class Tables(PlainObjects):
 
     # --- before a decision
 
-    def fixed_demand(self, total: Column) -> DemandColumns:
-        """What the queues claim of a total, whatever their groups ask for."""
-        if self._claimed is not None and self._claimed.total.tolist() == total:
-            return self._claimed
-        names = self.axis.names
-        return DemandColumns.of(self.tree, dict(zip(names, total, strict=True)), order=names)
-
-    @property
-    def total(self) -> Column:
-        """The root's budget: what nodes have, less what pods outside queues use, plus ours elsewhere."""
-        return [max(0, have + more) for have, more in zip(self.capacity, self.budget, strict=True)]
-
     def settle(
         self, *, heeds_taints: bool = True, usage: Usage | None = None, now: float | None = None
     ) -> None:
@@ -348,7 +337,9 @@ class Tables(PlainObjects):
             self._refresh(group)
         self._stale_groups.clear()
         self._settle_nodes()
-        self._claimed = self.fixed_demand(self.total)
+        self.total = [max(0, have + more) for have, more in zip(self.capacity, self.budget, strict=True)]
+        if self.fixed_demand is None or self.fixed_demand.total.tolist() != self.total:
+            self.fixed_demand = demand_of(self.tree, self.axis, self.total)
 
     def _settle_nodes(self) -> None:
         is_new, self._has_new_nodes = self._has_new_nodes, False
@@ -377,7 +368,7 @@ class Tables(PlainObjects):
         planted: NewTree = build_tree(self.queues, self.axis)
         self._grow()
         self.tree, self.rows, self.paths = planted.tree, planted.rows, planted.paths
-        self.set_aside, self._claimed = planted.set_aside, None
+        self.set_aside, self.fixed_demand = planted.set_aside, None
         if planted.has_new_leaves:
             self._recount()
         self._has_new_queues = False
@@ -406,4 +397,4 @@ class Tables(PlainObjects):
         rows: tuple[NodeRow | QueueRow, ...] = (*self.nodes.values(), *self.queues.values())
         for column in (self.budget, self.capacity, *(column for row in rows for column in row.columns)):
             column.extend(more)
-        self._claimed = None
+        self.fixed_demand = None
