@@ -162,7 +162,7 @@ def _take_round(
                 turns.done(group)
             continue
         others = before_starts.next_of_other_run_time(group) if before_starts is not None else None
-        turns.replace(group, others)
+        turns.failed(group, others)
         if first is not None:
             first.refused(group)
         if state.places.any_has_affinity and any(map(state.places.has_affinity, wanted(group))):

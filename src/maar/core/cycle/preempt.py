@@ -56,6 +56,16 @@ class Preempt(Attempt):
         return would_run_on_loan(needs, search.state.ledger.deserved[group.leaf])
 
     @classmethod
+    def cannot_succeed(cls, search: VictimSearch, group: GroupState) -> bool:
+        """The same; nor can it if a request for no more has failed."""
+        if super().cannot_succeed(search, group):
+            return True
+        one, waited = group.of_class, search.min_runtimes.waited(group)
+        if one is None or not (one.turn and group.is_idle) or search.min_runtimes.holds(group.leaf, waited):
+            return False
+        return search.failures.include(_failure_key(group, waited, search.state.now), one.turn)
+
+    @classmethod
     def all_fail(cls, search: VictimSearch, block: Block) -> bool:
         """The same; a search for one class tells whether there is any unit to take for the others."""
         if super().all_fail(search, block):

@@ -262,10 +262,21 @@ class TurnOrder:
         namespace.settle()
 
     def done(self, group: GroupState) -> None:
-        """A group waits no longer, or cannot be placed for now."""
+        """A group waits no longer."""
         namespace = self._namespaces[group.leaf, group.row.namespace]
         namespace.drop(group)
         namespace.settle()
+
+    def failed(self, group: GroupState, others: GroupState | None = None) -> None:
+        """A turn has failed and changed nothing: its class has no other, but for members that may differ."""
+        namespace = self._namespaces[group.leaf, group.row.namespace]
+        if others is not None:
+            self.replace(group, others)
+            return
+        before = namespace.age
+        namespace.drop(group)
+        if not namespace.waiting or namespace.age != before:
+            namespace.settle()
 
     def add(self, group: GroupState | None) -> None:
         """Give turns to the members of a class that come after one that had its turn, if there are any."""

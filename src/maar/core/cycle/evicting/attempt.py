@@ -44,6 +44,7 @@ gangs, which need several nodes and are evicted whole, nor queues, whose shares 
 laws that the result obeys are in docs/specification/eviction.md. Decision record 10.
 """
 
+from collections import Counter
 from collections.abc import Collection, Hashable, Iterator, Sequence
 from functools import cached_property
 from typing import ClassVar, Literal
@@ -93,6 +94,8 @@ class Attempt:
         """Whether the shapes of its pods alone decide where they can go."""
         if self.state.held_room.of(self.group) is not None:
             return False
+        if self.group.of_class is not None and self.group.is_idle:
+            return True  # what concerns pods otherwise sets their group apart
         return self.state.places.depend_on_shapes_only(self.pods)
 
     # --- what the actions differ in
@@ -187,7 +190,7 @@ class Attempt:
         if not self.is_worthwhile():
             return None
         key = self.failure_key()
-        if key is not None and self.search.failures.include(key, self.pods):
+        if key is not None and self.search.failures.include(key, Counter([pod.shape for pod in self.pods])):
             return None
         self._read_before()
         self.is_exhausted, self.saw_candidates = True, False

@@ -94,7 +94,7 @@ class EvictionTurns:
             job, standing = self._order.job_before(group), self._order.standing(group)
             self._failures.append(_Failure(group, job, standing, group.refusal))
         group.refusal = blocked or group.refusal
-        self._order.done(group)
+        self._order.failed(group)
 
     def succeeded(self, group: GroupState, victims: Iterable[Unit]) -> None:
         """A group has another turn if it still waits; so have the members of classes that come after it."""

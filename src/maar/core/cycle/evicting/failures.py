@@ -19,7 +19,7 @@ lawful is not kept.
 """
 
 from collections import Counter
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from maar.core.tables.rows import PodRow
@@ -57,18 +57,14 @@ class Failures:
         """Whether every request of a key fails."""
         return key in self._hopeless
 
-    def include(self, key: Hashable, pods: Sequence[PodRow]) -> bool:
-        """Whether a request fails, because one that asks for no more has failed."""
+    def include(self, key: Hashable, request: Mapping[Shape, int]) -> bool:
+        """Whether a request of pods by shape fails, because one that asks for no more has failed."""
         if key in self._hopeless:
             return True
-        known = self._requests.get(key)
-        if not known:
-            return False
-        mine = Counter([pod.shape for pod in pods])
-        return any(_is_within(one, mine) for one in known)
+        return any(_is_within(one, request) for one in self._requests.get(key, ()))
 
 
-def _is_within(request: Request, other: Counter[Shape]) -> bool:
+def _is_within(request: Request, other: Mapping[Shape, int]) -> bool:
     """Whether a request asks for no more than another."""
     shape, count = request
     return sum(number for one, number in other.items() if _needs_no_more(shape, one)) >= count
