@@ -12,11 +12,13 @@ from maar.core.answers.changes import Change, DeleteObject, SetField, apply
 from maar.core.answers.future import Future, Present
 from maar.core.answers.known_objects import BadChangeError
 from maar.core.answers.whatif import WhatIf, objects_at_rest, what_if
+from maar.core.model.events import Upserted
 from maar.core.model.metadata import Object
 from maar.core.model.node import Node
 from maar.core.model.pod_group import PodGroup
 from maar.core.model.queue import Queue
 from maar.core.model.resources import Resources
+from properties import crowds
 from properties.cluster_manifests import NOW
 from properties.cluster_recipe import Reach
 from properties.cluster_trials import Case, Trial
@@ -121,3 +123,16 @@ def test_a_change_of_nothing_does_nothing(trial: Trial) -> None:
             yield "nothing changes, and queues deserve something else"
 
     trial.of(check, recipes(Reach.MODEL), CLUSTERS, full_cluster)
+
+
+def test_a_what_if_ends_where_victims_would_go_on_evicting_each_other() -> None:
+    """A crowd in which victims that return evict others, which return: no decision of these is quiet."""
+    rng = random.Random(59)
+    crowd = crowds.ContestedCrowd(rng, crowds.configuration(rng))
+    for _ in crowd.live(8):
+        pass
+    objects = tuple(event.object for event in crowd.events() if isinstance(event, Upserted))
+    present = Present(objects, crowd.configuration, crowd.time)
+    queue = min(one.metadata.name for one in objects if isinstance(one, Queue) and one.key != "root")
+    found = what_if(present, [SetField(f"queue/{queue}.weight", 7)])
+    assert found.evictions.pod

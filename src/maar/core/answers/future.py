@@ -117,9 +117,14 @@ class Future:
         """The decisions of the present: they go on until one changes nothing, which has all reasons."""
         self.simulation.is_brief = "while evicting"
         plans = [plan for _, plan in self.run(until=self.simulation.time)]
-        while self._returning:
+        for _ in self.simulation.cluster.groups:  # law 6: evictions end within as many cycles
+            if not self._returning:
+                break
             self._return_victims()
             plans += [plan for _, plan in self.run(until=self.simulation.time)]
+        if self._returning:  # groups that would go on evicting each other: the last victims wait
+            self._return_victims()
+            self.simulation.take_in()
         self.simulation.is_brief = False
         return plans
 
