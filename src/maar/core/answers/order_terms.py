@@ -17,13 +17,14 @@ from maar.core.cycle import decide, settle
 from maar.core.cycle.allocate import begin, take_turns, with_turns
 from maar.core.cycle.enqueue import not_enqueued, not_started
 from maar.core.cycle.group_state import GroupState
-from maar.core.cycle.placing.turn_pods import for_allocate, for_backfill, for_next_turn, together
+from maar.core.cycle.placing.turn_pods import for_allocate, for_backfill, for_next_turn
 from maar.core.cycle.refusals import beyond_deserved
 from maar.core.cycle.state import State
 from maar.core.cycle.turn_order import TurnOrder
 from maar.core.model.metadata import Record
 from maar.core.model.plan import Share
 from maar.core.policy.configuration import Configuration
+from maar.core.tables.counting import together
 from maar.core.tables.rows import GroupOrder, GroupRow
 from maar.core.tables.tables import Tables
 

@@ -45,8 +45,7 @@ from maar.core.answers.single_changes import (
     node_kinds,
     step_of,
 )
-from maar.core.cycle.placing.turn_pods import for_next_turn, together
-from maar.core.cycle.queue_ledger import largest_part
+from maar.core.cycle.placing.turn_pods import for_next_turn
 from maar.core.cycle.state import State
 from maar.core.model.node import Node, Taint
 from maar.core.model.priority_class import PriorityClass
@@ -54,6 +53,7 @@ from maar.core.model.queue import Queue
 from maar.core.model.reasons import Cure, Reason, Refusal
 from maar.core.model.resources import Resources
 from maar.core.simulation.collection import without_collection
+from maar.core.tables.counting import together
 from maar.core.tables.rows import GroupRow
 
 LARGEST_WEIGHT: Final = 65535
@@ -370,8 +370,7 @@ class _Search:
         running = [
             row for row in known.values() if row.leaf is not None and any(row.used) and row.key != self.key
         ]
-        whole = state.ledger.whole_total
-        sizes = {row.key: largest_part(state.group(row).used, whole) for row in running}
+        sizes = {row.key: state.ledger.dominant(state.group(row).used) for row in running}
         sized = sorted(running, key=lambda row: (sizes[row.key], -row.created, row.key))
         if len(sized) > MOST_GONE:
             alike = {(row.queue_name, row.namespace, row.priority, row.used): row for row in sized}

@@ -7,16 +7,18 @@ changes nothing that is said if it lacks the same as before, and is not the one 
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import Self
+from typing import Final, Self
 
 import numpy as np
 
-from maar.core.cycle.placing.node_chooser import MANY_PODS, NodeChooser
+from maar.core.cycle.placing.node_chooser import NodeChooser
 from maar.core.fairshare.water_fill import Flags, Ints
 from maar.core.reasons.node_tally import NodeTally, tally
 from maar.core.tables.axis import Needs
 from maar.core.tables.rows import PodRow
 from maar.core.tables.shapes import Shape
+
+_MANY_PODS: Final = 1_000_000  # as many as there is room for
 
 _First = dict[int, tuple[int, int]]  # by resource: the first node that has most of it idle, and how much
 
@@ -41,7 +43,7 @@ class CountedNodes:
         for row, amount in needs:
             _note_most(most, row, idle, suits)
             _note_most(most_of_short, row, idle, suits & (idle[row] < amount) & (has[row] > 0))
-        counted = tally(places, pod, MANY_PODS)
+        counted = tally(places, pod, _MANY_PODS)
         return cls(counted, idle_at_most(places, pod.shape), needs, suits, most, most_of_short)
 
     def stays(self, before: Ints, idle: Ints, changed: Iterable[int]) -> bool:

@@ -25,9 +25,9 @@ from maar.core.cycle.group_state import GroupState
 from maar.core.cycle.holding.held_room import Hold
 from maar.core.cycle.placing.empty_cluster import EmptyCluster, opened, tolerated
 from maar.core.cycle.placing.node_chooser import NodeChooser
-from maar.core.cycle.placing.turn_pods import for_next_turn, together
+from maar.core.cycle.placing.turn_pods import for_next_turn
 from maar.core.cycle.queue_ledger import QueueLedger, larger_cluster
-from maar.core.cycle.refusals import all_with, beyond_deserved, beyond_limits, limit_of
+from maar.core.cycle.refusals import beyond_deserved, beyond_limits
 from maar.core.cycle.state import State
 from maar.core.model.reasons import Cure, Reason, Refusal, Shortage
 from maar.core.model.resources import PODS
@@ -37,7 +37,7 @@ from maar.core.reasons.missing_pods import too_few_pods
 from maar.core.reasons.node_tally import NodeTally, closed_nodes, tally
 from maar.core.reasons.quota_limits import exceeded_quota
 from maar.core.tables.axis import Needs
-from maar.core.tables.counting import add_needs
+from maar.core.tables.counting import add_needs, together
 from maar.core.tables.groups import ADMITTED_PHASES
 from maar.core.tables.rows import PodRow
 from maar.core.tables.shapes import Shape
@@ -147,7 +147,7 @@ class Diagnosis:
         if refusal is None or refusal.reason == Reason.BEHIND_FIRST_IN_QUEUE:
             return self._behind(refusal) if refusal is not None else None
         if refusal.more_nodes_help and not self._would_start_with_nodes(group, pods, together(pods)):
-            refusal = all_with(refusal, more_nodes_help=False)
+            refusal = refusal.with_all(more_nodes_help=False)
         alone = (
             self._empty_cluster
             if group.placed + len(group.pending) >= group.row.min_member
@@ -283,7 +283,7 @@ class Diagnosis:
         limits = alone.limits(group, needs)
         if limits is not None:
             cure = self._cure_of_never(is_never=self._opened_cluster.limits(group, needs) is not None)
-            return all_with(self._with_total(limits, too_much, len(pods)), **cure)
+            return self._with_total(limits, too_much, len(pods)).with_all(**cure)
         return self._never_room(group, pods, needs, too_much)
 
     def _never_room(
@@ -332,7 +332,7 @@ class Diagnosis:
             share = beyond_deserved(self.state.ledger, self.names, group.leaf, needs)
         if share is None or refusal.reason == Reason.CLAIM_NOT_BOUND:
             return refusal
-        return msgspec.structs.replace(refusal, **limit_of(share))
+        return refusal.with_limit_of(share)
 
     def _never_together(self, pods: list[PodRow], pod: PodRow) -> Refusal:
         """Not even alone there are nodes for a pod near the others it needs, or for all pods together."""

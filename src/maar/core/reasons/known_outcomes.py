@@ -35,7 +35,7 @@ import numpy as np
 
 from maar.core.cycle.group_class import Block, GroupClass
 from maar.core.cycle.group_state import GroupState
-from maar.core.cycle.placing.turn_pods import for_next_turn, together
+from maar.core.cycle.placing.turn_pods import for_next_turn
 from maar.core.cycle.queue_ledger import QueueLedger
 from maar.core.cycle.state import State
 from maar.core.fairshare.share_out import UNLIMITED
@@ -44,6 +44,7 @@ from maar.core.model.plan import GroupOutcome
 from maar.core.model.reasons import Reason
 from maar.core.reasons.counted_nodes import CountedNodes
 from maar.core.reasons.diagnosis import Diagnosis
+from maar.core.tables.counting import together
 from maar.core.tables.rows import Column, PodRow
 from maar.core.tables.shapes import Shape
 

@@ -5,7 +5,6 @@ from typing import Final, get_args
 
 import msgspec
 
-from maar.core.cycle.evicting.batch_jobs import while_suspended
 from maar.core.cycle.group_class import Block
 from maar.core.cycle.group_state import GroupState
 from maar.core.cycle.holding.held_room import Hold
@@ -137,9 +136,20 @@ def _outcome(
         return _WELL[phase]
     if refusal is not None:
         message = sentences.get(refusal) or sentences.setdefault(refusal, sentence(state, refusal))
-        message = while_suspended(group.row, message)
+        message = _while_suspended(group.row, message)
     return GroupOutcome(
         phase=phase, refusal=refusal, message=message, is_unschedulable=group.was_unschedulable
+    )
+
+
+def _while_suspended(row: GroupRow, message: str) -> str:
+    """What a group waits for whose Job is suspended, after why it has no pods."""
+    if row.suspended_for is None:
+        return message
+    purpose = f" for {row.suspended_for}" if "/" in row.suspended_for else f" by {row.suspended_for}"
+    return (
+        f"its pods were evicted{purpose}, and Maar has suspended their Job, which is resumed when its turn "
+        f"comes; {message}"
     )
 
 

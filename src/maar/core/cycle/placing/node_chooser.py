@@ -27,7 +27,7 @@ from maar.core.tables.tables import Tables
 
 Move = tuple[Sequence[PodRow], int, int]  # of pods to a node (+1), or off it (-1)
 
-MANY_PODS: Final = 1_000_000  # of one shape on one node
+_MANY_PODS: Final = 1_000_000  # of one shape on one node
 _MANY_NODES: Final = 50  # that have room; so many are not counted again one by one
 
 
@@ -194,7 +194,7 @@ class NodeChooser:
         if changes == room.changes:
             return pods
         if known is None or known[0] < room.given_back:
-            per_node = self.pods_per_node(shape, self.idle("now"), MANY_PODS)  # [N]
+            per_node = self.pods_per_node(shape, self.idle("now"), _MANY_PODS)  # [N]
             nodes = np.flatnonzero(per_node).tolist()
             known = self._roomy[shape] = (room.given_back, nodes, int(per_node.sum()))
         if len(known[1]) > _MANY_NODES:
