@@ -11,7 +11,7 @@ from typing import Final, Self
 
 import numpy as np
 
-from maar.core.cycle.placing.node_chooser import NodeChooser
+from maar.core.cycle.inspect import NodeChooser
 from maar.core.fairshare.water_fill import Flags, Ints
 from maar.core.reasons.node_tally import NodeTally, tally
 from maar.core.tables.axis import Needs
@@ -37,8 +37,8 @@ class CountedNodes:
     @classmethod
     def of(cls, places: NodeChooser, pod: PodRow) -> Self:
         """Count all nodes."""
-        idle, needs, suits = places.idle("now"), pod.shape.needs, places.stack.mask(pod.shape)
-        has = places.room.columns()[0]
+        idle, needs, suits = places.idle("now"), pod.shape.needs, places.suits(pod.shape)
+        has = places.allocatable
         most, most_of_short = _First(), _First()
         for row, amount in needs:
             _note_most(most, row, idle, suits)
@@ -70,7 +70,7 @@ class CountedNodes:
 
 def idle_at_most(places: NodeChooser, shape: Shape) -> dict[int, int]:
     """What a shape needs: how much of it is free now at most on one of the nodes that suit it."""
-    idle, suits = places.idle("now"), places.stack.mask(shape)
+    idle, suits = places.idle("now"), places.suits(shape)
     return {row: max(0, int(idle[row][suits].max(initial=0))) for row, _ in shape.needs}
 
 

@@ -136,6 +136,19 @@ class NodeChooser:
         """The nodes that pods may be placed on. [N]"""
         return self._columns.usable
 
+    def suits(self, shape: Shape) -> Flags:
+        """The nodes that a shape may go to, room, other pods and plugins aside; not to be changed. [N]"""
+        return self.stack.mask(shape)
+
+    def obstacles(self, shape: Shape) -> Sequence[tuple[Flags, str]]:
+        """What keeps a shape off nodes: which it is the first to exclude, and a clause. [N]"""
+        return self.stack.obstacles(shape)
+
+    @property
+    def allocatable(self) -> Ints:
+        """What the nodes have. [R, N]"""
+        return self.room.columns()[0]
+
     def must_join_others(self, pod: PodRow) -> bool:
         """Whether the pod affinity of a pod requires it to be near pods that are on nodes already."""
         neighbours = self._neighbours_for(pod)
