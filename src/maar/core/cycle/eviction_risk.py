@@ -7,7 +7,7 @@ group would give next.
 from collections.abc import Iterator
 from typing import Final, Literal, NamedTuple
 
-from maar.core.cycle.decide import run_actions
+from maar.core.cycle.decision import run_actions
 from maar.core.cycle.evicting.attempt import Attempt
 from maar.core.cycle.evicting.units import Unit, next_unit
 from maar.core.cycle.evicting.victim_search import VictimSearch

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from typing import Final, Literal, NamedTuple
 
 from maar.core.cycle.allocate import begin, take_turns, with_turns
-from maar.core.cycle.decide import run_actions, settle
+from maar.core.cycle.decision import run_actions, settle
 from maar.core.cycle.enqueue import not_enqueued, not_started
 from maar.core.cycle.group_state import GroupState
 from maar.core.cycle.inspection import Inspection
