@@ -80,8 +80,11 @@ def _public_names(source: Trees) -> Iterator[tuple[str, str]]:
 
 
 def _imports_inside_cycle(source: Trees) -> Iterator[tuple[str, str]]:
-    """What other packages import from modules of the cycle, and not from the package itself."""
-    interface = _listed(source[SOURCE / "core" / "cycle" / "__init__.py"]) or frozenset[str]()
+    """What other packages import from the cycle that its two public modules do not list."""
+    interface = {
+        name: _listed(source[SOURCE / "core" / "cycle" / file]) or frozenset[str]()
+        for name, file in ((CYCLE, "__init__.py"), (f"{CYCLE}.inspect", "inspect.py"))
+    }
     for file, tree in source.items():
         package = _package(file)
         if package == "core/cycle":
@@ -90,12 +93,9 @@ def _imports_inside_cycle(source: Trees) -> Iterator[tuple[str, str]]:
             if isinstance(node, ast.Import):
                 names = [alias.name for alias in node.names if alias.name.startswith(f"{CYCLE}.")]
             elif isinstance(node, ast.ImportFrom) and f"{node.module}.".startswith(f"{CYCLE}."):
-                is_interface = node.module == CYCLE
-                names = [
-                    f"{node.module}.{alias.name}"
-                    for alias in node.names
-                    if not (is_interface and alias.name in interface)
-                ]
+                module = node.module or ""
+                listed = interface.get(module, frozenset[str]())
+                names = [f"{module}.{alias.name}" for alias in node.names if alias.name not in listed]
             else:
                 continue
             yield from ((package, name) for name in names)

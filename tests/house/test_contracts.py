@@ -128,6 +128,12 @@ def test_a_layer_violation_makes_the_whole_check_fail(house: Path) -> None:
             "cli -> apps -> kube | embedded | plugins -> core",
         ),
         ("core/cycle/__init__.py", "import time", "the core does no I/O"),
+        ("core/engine.py", "import maar.core.cycle.state", "others use the cycle through maar.core.cycle"),
+        (
+            "core/reasons/outcomes.py",
+            "from maar.core.cycle.placing import room",
+            "others use the cycle through maar.core.cycle",
+        ),
         (
             "core/model/kinds.py",
             "import maar.parsing.limits",

@@ -7,7 +7,6 @@ from typing import Final
 import pytest
 
 from maar.core.answers.order_terms import (
-    OrderKind,
     OrderTerms,
     place_in_order,
     places_in_queues,
@@ -15,6 +14,7 @@ from maar.core.answers.order_terms import (
 )
 from maar.core.cycle import allocate, classes, enqueue
 from maar.core.cycle.group_state import GroupState
+from maar.core.cycle.inspect import OrderKind
 from maar.core.cycle.state import State
 from maar.core.cycle.turn_order import Phase, TurnOrder
 from maar.core.engine import Engine

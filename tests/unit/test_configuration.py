@@ -9,7 +9,7 @@ from typing import ClassVar
 import pytest
 import yaml
 
-from maar.core.cycle.decide import ACTIONS as CYCLE_ACTIONS
+from maar.core.cycle.decision import ACTIONS as CYCLE_ACTIONS
 from maar.core.model.past_use import Usage
 from maar.core.policy.configuration import DEFAULT, BadConfigurationError, Configuration, Plugin, parse
 from maar.core.policy.grammar import (

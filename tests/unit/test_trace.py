@@ -15,8 +15,8 @@ PAGE = (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8")
 TOUR = PAGE.split("## One pod, from event to bind")[1].split("\n## ")[0]
 STEP = re.compile(r"`(core/[a-z_/]+\.py)` `([A-Za-z_.]+)`")
 LAYERS = {
-    "one pod": ("kube/watch.py", "apps/scheduler/scheduler.py", "core/cycle/decide.py", "kube/write.py"),
-    "one queue": ("kube/watch.py", "core/cycle/decide.py", "apps/scheduler/statuses.py", "kube/write.py"),
+    "one pod": ("kube/watch.py", "apps/scheduler/scheduler.py", "core/cycle/decision.py", "kube/write.py"),
+    "one queue": ("kube/watch.py", "core/cycle/decision.py", "apps/scheduler/statuses.py", "kube/write.py"),
     "one job": (
         "kube/watch.py",
         "apps/controllers.py",

@@ -63,9 +63,11 @@ class Engine:
             plan = memory.recall_plan(evidence, now)
             if plan is not None:
                 return plan
-        state = decide(tables, configuration, now, memory)
-        plan = plan_of(state, is_brief=bool(state.evictions) if is_brief == "while evicting" else is_brief)
-        if memory is not None and can_recall and not state.counts_from_now:
+        inspection = decide(tables, configuration, now, memory)
+        decided = inspection.decided
+        is_brief = bool(decided.evictions) if is_brief == "while evicting" else is_brief
+        plan = plan_of(inspection, is_brief=is_brief)
+        if memory is not None and can_recall and not decided.counts_from_now:
             memory.keep_plan(evidence, now, plan)
         return plan
 

@@ -22,8 +22,7 @@ from maar.core.answers.smallest_change import GoOn, Search, smallest_changes
 from maar.core.answers.starts import planned_starts
 from maar.core.answers.subject import Subject, SubjectKind
 from maar.core.cycle import decide, settle
-from maar.core.cycle.placing.turn_pods import for_next_turn
-from maar.core.cycle.state import State
+from maar.core.cycle.inspect import Inspection, for_next_turn
 from maar.core.engine import Engine
 from maar.core.model.durations import time_to_come
 from maar.core.model.events import AnyObject, Upserted
@@ -130,10 +129,10 @@ class Explainer:
             self._engine.decide(present.now)  # learns the past use that weights are scaled by
 
     @cached_property
-    def _state(self) -> State:
-        return self._state_before("")
+    def _inspection(self) -> Inspection:
+        return self._decided_before("")
 
-    def _state_before(self, action: str) -> State:
+    def _decided_before(self, action: str) -> Inspection:
         tables, configuration, now = self._engine.tables, self.present.configuration, self.present.now
         settle(tables, configuration, now)
         return decide(tables, configuration, now, before=action)
@@ -141,7 +140,7 @@ class Explainer:
     @cached_property
     def plan(self) -> Plan:
         """What is decided now."""
-        return plan_of(self._state)
+        return plan_of(self._inspection)
 
     @cached_property
     def _row(self) -> GroupRow | None:
@@ -216,7 +215,7 @@ class Explainer:
             return Search((), 0, is_complete=True)
         refusal = None if outcome is None else outcome.refusal
         first = known.order.first if known.order is not None else ()
-        return smallest_changes(self.present, self._state, refusal, self._row.key, first, go_on)
+        return smallest_changes(self.present, self._inspection, refusal, self._row.key, first, go_on)
 
     # --- parts
 
@@ -230,7 +229,7 @@ class Explainer:
     def _path(self, row: GroupRow) -> tuple[str, ...]:
         if row.leaf is None:
             return (row.queue_name,)
-        ledger = self._state.ledger
+        ledger = self._inspection.queues
         return tuple(ledger.rows[queue].name for queue in reversed(ledger.paths[row.leaf.index]))
 
     def _group_state(self, row: GroupRow, *, is_held: bool, binds: bool, evicts: bool) -> GroupState:
@@ -253,11 +252,11 @@ class Explainer:
 
     def _nodes(self, row: GroupRow) -> NodeAnswer | None:
         """What the nodes lack for the kind of pods of which the least part finds room."""
-        group = self._state.group(row)
+        group = self._inspection.group(row)
         pods = for_next_turn(group) or group.pending[:1]
-        if not pods or row.leaf is None or not self._state.room.nodes:
+        if not pods or row.leaf is None or not self._inspection.tables.node_list:
             return None
-        with self._state.held_room.nothing_held():
+        with self._inspection.without_held_room():
             count, found = self._least_fitting(pods)
         return NodeAnswer(
             nodes=found.nodes, taking=found.taking, pods=count, fits=found.fits, clauses=found.clauses
@@ -267,15 +266,15 @@ class Explainer:
         kinds: dict[object, list[PodRow]] = {}
         for pod in pods:
             kinds.setdefault(pod.shape, []).append(pod)
-        tallies = [(len(kind), tally(self._state.places, kind[0], len(kind))) for kind in kinds.values()]
+        tallies = [(len(kind), tally(self._inspection.nodes, kind[0], len(kind))) for kind in kinds.values()]
         return min(tallies, key=lambda one: one[1].fits / one[0])
 
     def _placement(self, row: GroupRow) -> Placement | None:
         actions = self.present.configuration.actions
         if not any(pod.node_name and pod.is_live for pod in row.pods.values()):
             return None
-        state = self._state_before(actions[0] if actions else "")
-        return placement_of(state, row.key, self.subject.key)
+        inspection = self._decided_before(actions[0] if actions else "")
+        return placement_of(inspection, row.key, self.subject.key)
 
 
 def _with_times(value: object, name: str = "") -> object:

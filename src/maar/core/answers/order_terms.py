@@ -9,26 +9,16 @@ within what they deserve; and where its queue would not, of those that borrow wh
 """
 
 from collections import Counter
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator
+from itertools import takewhile
 from math import inf
-from typing import Final, Literal, NamedTuple, cast
+from typing import Final
 
-from maar.core.cycle import decide, settle
-from maar.core.cycle.allocate import begin, take_turns, with_turns
-from maar.core.cycle.enqueue import not_enqueued, not_started
-from maar.core.cycle.group_state import GroupState
-from maar.core.cycle.placing.turn_pods import for_allocate, for_backfill, for_next_turn, together
-from maar.core.cycle.refusals import beyond_deserved
-from maar.core.cycle.state import State
-from maar.core.cycle.turn_order import TurnOrder
+from maar.core.cycle.inspect import GroupState, OrderKind, TurnOrders, Turns
 from maar.core.model.metadata import Record
 from maar.core.model.plan import Share
 from maar.core.policy.configuration import Configuration
-from maar.core.tables.rows import GroupOrder, GroupRow
 from maar.core.tables.tables import Tables
-
-_JobKey = tuple[Sequence[object], int, bool, float, GroupOrder, GroupState]
-OrderKind = Literal["admission", "fair", "lent", "backfill"]
 
 FEW: Final = 3  # names of groups that come first
 
@@ -82,19 +72,6 @@ class Order(Record, frozen=True):
     terms: OrderTerms
 
 
-class _Contest(NamedTuple):
-    """An order, the groups in it, and the state that their terms are read from."""
-
-    kind: OrderKind
-    state: State
-    groups: Sequence[GroupState]
-
-    @property
-    def turns(self) -> TurnOrder:
-        """The order, from its beginning."""
-        return TurnOrder(self.state, "lent" if self.kind == "lent" else "fair", self.groups)
-
-
 def place_in_order(
     tables: Tables, configuration: Configuration, now: float, key: str, *, is_full: bool = False
 ) -> Order | None:
@@ -102,19 +79,18 @@ def place_in_order(
 
     Where it is known that no turn places anything (`is_full`), no turns are taken to find out.
     """
-    contest = _contest(tables, configuration, now, key, is_full=is_full)
-    if contest is None:
+    row, orders = tables.groups.get(key), TurnOrders(tables, configuration, now, is_full=is_full)
+    kind = orders.kind_of(row) if row is not None and row.leaf is not None else None
+    turns = orders.of(kind) if kind is not None else None
+    own = next((one for one in turns.groups if one.row is row), None) if turns is not None else None
+    if turns is None or own is None:
         return None
-    turns, own = contest.turns, contest.state.group(tables.groups[key])
-    terms = _terms(contest, turns, own)
-    before = list[GroupState]()
-    while (group := turns.next()) is not None and group is not own:
-        before.append(group)
-        turns.done(group)
+    terms = _terms(turns, own)
+    before = list(takewhile(lambda group: group is not own, turns))
     return Order(
-        kind=contest.kind,
+        kind=turns.kind,
         place=len(before) + 1,
-        groups=len(contest.groups),
+        groups=len(turns.groups),
         first=tuple(one.row.key for one in before[:FEW]),
         in_queue=1 + sum(one.leaf == own.leaf for one in before),
         terms=terms,
@@ -125,10 +101,8 @@ def terms_of_all(
     tables: Tables, configuration: Configuration, now: float, kind: OrderKind
 ) -> dict[str, OrderTerms]:
     """The terms of every group in an order, by key."""
-    state = _state(tables, configuration, now, kind)
-    contest = _Contest(kind, state, _taking_part(state, kind))
-    turns = contest.turns
-    return {one.row.key: _terms(contest, turns, one) for one in contest.groups}
+    turns = TurnOrders(tables, configuration, now).of(kind)
+    return {one.row.key: _terms(turns, one) for one in turns.groups}
 
 
 def places_in_queues(
@@ -138,111 +112,53 @@ def places_in_queues(
 
     Each is `Order.in_queue` of `place_in_order`; every order is gone through once.
     """
-    fair = _state(tables, configuration, now, "fair")
+    orders = TurnOrders(tables, configuration, now, is_full=is_full)
     kinds: dict[OrderKind, set[str]] = {}
     for row in tables.groups.values():
-        if row.leaf is not None and (kind := _kind(fair, row)) is not None:
+        if row.leaf is not None and (kind := orders.kind_of(row)) is not None:
             kinds.setdefault(kind, set()).add(row.key)
     found = dict[str, int]()
     for kind, keys in kinds.items():
-        if kind in ("fair", "lent") and (kind == "fair" or is_full):
-            state = fair  # walking an order changes nothing
-        else:
-            state = _state(tables, configuration, now, kind)
-        found.update(_places(_Contest(kind, state, _taking_part(state, kind)), keys))
+        found.update(_places(orders.of(kind), keys))
     return found
 
 
-def _places(contest: _Contest, keys: Collection[str]) -> Iterator[tuple[str, int]]:
+def _places(turns: Turns, keys: Collection[str]) -> Iterator[tuple[str, int]]:
     """The places of groups whose turns an order decides; others in it only come before or after them."""
-    turns, before = contest.turns, Counter[int]()
-    while (group := turns.next()) is not None:
+    before = Counter[int]()
+    for group in turns:
         before[group.leaf] += 1
         if group.row.key in keys:
             yield group.row.key, before[group.leaf]
-        turns.done(group)
 
 
-def _contest(
-    tables: Tables, configuration: Configuration, now: float, key: str, *, is_full: bool
-) -> _Contest | None:
-    """The order that decides about a group."""
-    row = tables.groups.get(key)
-    if row is None or row.leaf is None:
-        return None
-    state = _state(tables, configuration, now, "fair")
-    kind = _kind(state, row)
-    if kind is None:
-        return None
-    if kind in ("admission", "backfill"):
-        state = _state(tables, configuration, now, kind)
-    elif kind == "lent" and not is_full:
-        take_turns(state, "fair", for_allocate)
-    groups = _taking_part(state, kind)
-    return _Contest(kind, state, groups) if any(one.row is row for one in groups) else None
-
-
-def _kind(fair: State, row: GroupRow) -> OrderKind | None:
-    """The first order in which a group is not let through; None where it has nothing to place."""
-    own = fair.group(row)
-    if own.phase == "Pending":
-        return "admission"
-    if not own.pending:
-        return None
-    if not for_allocate(own):
-        return "backfill"
-    needs = together(for_next_turn(own))
-    beyond = beyond_deserved(fair.ledger, fair.tables.axis.names, own.leaf, needs)
-    return "fair" if beyond is None else "lent"
-
-
-def _state(tables: Tables, configuration: Configuration, now: float, kind: OrderKind) -> State:
-    """The state when the turns of an order begin; every group stands for itself."""
-    before = {"admission": "enqueue", "backfill": "backfill"}.get(kind, "allocate")
-    settle(tables, configuration, now)
-    state = decide(tables, configuration, now, before=before)
-    if before == "allocate":
-        begin(state)
-    state.groups.single(state.groups.of_classes)
-    if kind == "lent":
-        take_turns(state, "fair", for_allocate)
-    return state
-
-
-def _taking_part(state: State, kind: OrderKind) -> list[GroupState]:
-    if kind == "admission":
-        return [*not_enqueued(state), *not_started(state)]
-    return with_turns(state, for_backfill if kind == "backfill" else for_allocate)
-
-
-def _terms(contest: _Contest, turns: TurnOrder, group: GroupState) -> OrderTerms:
-    (*queues, namespace), job = turns.keys(group)
-    ledger, row = contest.state.ledger, group.row
-    path: Collection[int] = tuple(reversed(ledger.paths[group.leaf]))
-    others, priority, is_ready, share, order, _ = cast("_JobKey", job)
+def _terms(turns: Turns, group: GroupState) -> OrderTerms:
+    keys, row, inspection = turns.keys(group), group.row, turns.inspection
+    ledger = inspection.queues
+    path = reversed(ledger.paths[group.leaf])
     return OrderTerms(
         queues=tuple(
             QueueTerm(
                 queue=ledger.rows[queue].name,
-                priority=-entry[0],
-                share="inf" if entry[1] == inf else entry[1],
+                priority=-one.priority,
+                share="inf" if one.share == inf else one.share,
                 weight=ledger.weight[queue],
-                created=entry[2],
+                created=one.created,
             )
-            for queue, entry in zip(path, queues, strict=True)
+            for queue, one in zip(path, keys.queues, strict=True)
         ),
         namespace=NamespaceTerm(
             namespace=row.namespace,
-            share=namespace[1],
-            weight=contest.state.tables.namespace_weights.get(row.namespace, 1),
-            created=namespace[2],
+            share=keys.namespace.share,
+            weight=inspection.tables.namespace_weights.get(row.namespace, 1),
+            created=keys.namespace.created,
         ),
         job=JobTerm(
-            third_parties=tuple(map(str, others)),
-            priority=-priority,
-            is_ready=is_ready,
-            share=share,
-            created=order[0],
+            third_parties=tuple(map(str, keys.third_parties)),
+            priority=-keys.priority,
+            is_ready=keys.is_ready,
+            share=keys.share,
+            created=keys.created,
             name=row.owner or row.key.partition("/")[2],
         ),
     )

@@ -6,29 +6,20 @@ place is asked of the actions themselves: of every group that waits when reclaim
 may take the unit that this group would give next.
 """
 
-from collections.abc import Iterator
 from typing import Final, Literal
 
-from maar.core.cycle import decide
-from maar.core.cycle.evicting.attempt import Attempt
-from maar.core.cycle.evicting.units import Unit, next_unit
-from maar.core.cycle.evicting.victim_search import VictimSearch
-from maar.core.cycle.group_state import GroupState
-from maar.core.cycle.preempt import Preempt
-from maar.core.cycle.reclaim import Reclaim
-from maar.core.cycle.state import State
+from maar.core.cycle.inspect import EvictionRisk, GroupState, Inspection, eviction_risk
 from maar.core.model.metadata import Record
 from maar.core.model.reasons import Shortage
 from maar.core.model.resources import roughly
 from maar.core.reasons.node_tally import Clauses, tally
-from maar.core.tables.groups import ADMITTED_PHASES
 from maar.core.tables.rows import Column, PodRow
 
 Rule = Literal["guarantee", "deserved", "lent", "loan"]
 
 FEW: Final = 3  # groups, or pods with their nodes, that are named
 _SCORES: Final = ("nodeorder", "binpack")
-_ACTIONS: Final[tuple[type[Attempt], ...]] = (Reclaim, Preempt)
+_ACTIONS: Final[tuple[Literal["reclaim", "preempt"], ...]] = ("reclaim", "preempt")
 
 
 class PlacedPod(Record, frozen=True):
@@ -66,34 +57,35 @@ class Placement(Record, frozen=True):
     unguarded: tuple[Shortage, ...] = ()  # on loan: what its queue has without it, below its guarantee
 
 
-def placement_of(state: State, key: str, first: str = "") -> Placement | None:
+def placement_of(inspection: Inspection, key: str, first: str = "") -> Placement | None:
     """How a group stands that has pods on nodes, before anything is decided; None where it has none.
 
     The pod that is to be named first is.
     """
-    row = state.tables.groups.get(key)
+    row = inspection.tables.groups.get(key)
     pods = [] if row is None else [one for one in row.pods.values() if one.node_name and one.is_live]
     if row is None or row.leaf is None or not pods:
         return None
-    group = state.group(row)
-    rule, queue, shares = _rule(state, group)
-    listed = sorted(pods, key=lambda pod: (pod.key != first, state.pod_order(pod)))
+    group = inspection.group(row)
+    rule, queue, shares = _rule(inspection, group)
+    enabled = inspection.configuration.enabled
+    listed = sorted(pods, key=lambda pod: (pod.key != first, inspection.pod_order(pod)))
     return Placement(
         rule=rule,
-        queue=state.ledger.rows[queue].name,
+        queue=inspection.queues.rows[queue].name,
         shares=shares,
-        pods=tuple(_placed(state, pod) for pod in listed[:FEW]),
+        pods=tuple(_placed(inspection, pod) for pod in listed[:FEW]),
         placed=len(pods),
-        scores=tuple(name for name in _SCORES if (name, "enableNodeOrder") in state.configuration.enabled),
-        dangers=tuple(_danger(state, key, action) for action in _ACTIONS),
-        unguarded=_below_guarantee(state, group) if rule == "loan" else (),
+        scores=tuple(name for name in _SCORES if (name, "enableNodeOrder") in enabled),
+        dangers=tuple(_danger(inspection, key, action) for action in _ACTIONS),
+        unguarded=_below_guarantee(inspection, group) if rule == "loan" else (),
     )
 
 
-def _placed(state: State, pod: PodRow) -> PlacedPod:
-    found = tally(state.places, pod, 1)
-    suitable = int(state.places.stack.mask(pod.shape).sum())
-    excluded = {clause for _, clause in state.places.stack.obstacles(pod.shape)}
+def _placed(inspection: Inspection, pod: PodRow) -> PlacedPod:
+    found = tally(inspection.nodes, pod, 1)
+    suitable = int(inspection.nodes.suits(pod.shape).sum())
+    excluded = {clause for _, clause in inspection.nodes.obstacles(pod.shape)}
     return PlacedPod(
         pod=pod.key,
         node=pod.node_name,
@@ -104,106 +96,98 @@ def _placed(state: State, pod: PodRow) -> PlacedPod:
     )
 
 
-def _rule(state: State, group: GroupState) -> tuple[Rule, int, tuple[Shortage, ...]]:
+def _rule(inspection: Inspection, group: GroupState) -> tuple[Rule, int, tuple[Shortage, ...]]:
     """By which rule a group runs, and the queue and the numbers that say so."""
-    ledger, leaf = state.ledger, group.leaf
+    ledger, leaf = inspection.queues, group.leaf
     rows = [row for row, amount in enumerate(group.used) if amount]
-    search = VictimSearch(state, "reclaim")
-    unit = next_unit(state, group, search.protection)
     used, guarantee, deserved = ledger.used, ledger.guarantee, ledger.deserved
-    if unit is not None and search.loans.of(rows).has(unit):
-        return "loan", leaf, _numbers(state, rows, group.used, deserved[leaf])
+    if inspection.is_on_loan(group):
+        return "loan", leaf, _numbers(inspection, rows, group.used, deserved[leaf])
     reserved = [row for row in rows if guarantee[leaf][row]]
     if reserved and all(used[leaf][row] <= guarantee[leaf][row] for row in reserved):
-        return "guarantee", leaf, _numbers(state, reserved, used[leaf], guarantee[leaf])
+        return "guarantee", leaf, _numbers(inspection, reserved, used[leaf], guarantee[leaf])
     for queue in ledger.paths[leaf]:
         over = [row for row in rows if used[queue][row] > deserved[queue][row]]
         if over:
-            return "lent", queue, _numbers(state, over, used[queue], deserved[queue])
-    return "deserved", leaf, _numbers(state, rows, used[leaf], deserved[leaf])
+            return "lent", queue, _numbers(inspection, over, used[queue], deserved[queue])
+    return "deserved", leaf, _numbers(inspection, rows, used[leaf], deserved[leaf])
 
 
-def _below_guarantee(state: State, group: GroupState) -> tuple[Shortage, ...]:
+def _below_guarantee(inspection: Inspection, group: GroupState) -> tuple[Shortage, ...]:
     """What the leaf of a group would use without it, where that is less than its guarantee."""
-    ledger, leaf = state.ledger, group.leaf
+    ledger, leaf = inspection.queues, group.leaf
     left = [used - own for used, own in zip(ledger.used[leaf], group.used, strict=False)]
     rows = [row for row, own in enumerate(group.used) if own and left[row] < ledger.guarantee[leaf][row]]
-    return _numbers(state, rows, left, ledger.guarantee[leaf])
+    return _numbers(inspection, rows, left, ledger.guarantee[leaf])
 
 
-def _numbers(state: State, rows: list[int], used: Column, limit: Column) -> tuple[Shortage, ...]:
-    names = state.tables.axis.names
+def _numbers(inspection: Inspection, rows: list[int], used: Column, limit: Column) -> tuple[Shortage, ...]:
+    names = inspection.tables.axis.names
     return tuple(Shortage(resource=names[row], wanted=0, used=used[row], limit=limit[row]) for row in rows)
 
 
-def _danger(state: State, key: str, kind: type[Attempt]) -> Danger:
-    action, configuration = kind.action, state.configuration
+def _danger(inspection: Inspection, key: str, action: Literal["reclaim", "preempt"]) -> Danger:
+    tables, configuration = inspection.tables, inspection.configuration
     if action not in configuration.actions:
         return Danger(action=action, is_possible=False, why=f"{action} is not configured")
-    before_it = decide(state.tables, configuration, state.now, before=action)
-    group, search = before_it.group(before_it.tables.groups[key]), VictimSearch(before_it, action)
-    if why := _protected(search, group):
-        return Danger(action=action, is_possible=False, why=why)
-    unit = next_unit(before_it, group, search.protection)
-    if unit is None:
-        return Danger(
-            action=action, is_possible=False, why="room is being freed for it, so that it is not evicted"
-        )
-    why = _why_not_reclaimed(before_it, group) if kind is Reclaim else ""
+    risk = eviction_risk(tables, configuration, inspection.now, key, action)
+    found, group = risk.inspection, risk.group
+    why = _protected(risk) or (_why_not_reclaimed(found, group) if action == "reclaim" else "")
     if why:
         return Danger(action=action, is_possible=False, why=why)
-    takers = [key for one in _takers(search, kind, unit) for key in one.keys]
-    ends = search.min_runtimes.ends(group.row)
-    young = [ends[pod.key] for pod in unit.pods if pod.key in ends]
+    takers = tuple(risk.takers)
     return Danger(
         action=action,
         is_possible=True,
-        why=_reclaimed(before_it, group) if kind is Reclaim else _preempted(before_it, group),
-        until=max(young, default=None) if not group.is_starving else None,
+        why=_reclaimed(found, group) if action == "reclaim" else _preempted(found, group),
+        until=risk.until,
         waiting=len(takers),
-        groups=tuple(takers[:FEW]),
+        groups=takers[:FEW],
     )
 
 
-def _protected(search: VictimSearch, group: GroupState) -> str:
+def _protected(risk: EvictionRisk) -> str:
     """What protects pods of a group whatever happens; empty where nothing does."""
-    pods = search.state.holders(group)
-    marked = [pod.key for pod in pods if search.protection.covers(pod)]
-    if marked and next_unit(search.state, group, search.protection) is None:
-        return f"{', '.join(marked[:FEW])} may not be evicted (volcano.sh/preemptable, or a plugin)"
-    if budgets := search.budgets.refusing(pods[:1]):
-        return f"disruption budget {', '.join(budgets[:FEW])} allows no eviction"
-    return ""
+    names = ", ".join(risk.protected_by[:FEW])
+    match risk.protected:
+        case "preemptable":
+            return f"{names} may not be evicted (volcano.sh/preemptable, or a plugin)"
+        case "budget":
+            return f"disruption budget {names} allows no eviction"
+        case "room is freed for it":
+            return "room is being freed for it, so that it is not evicted"
+        case None:
+            return ""
 
 
-def _why_not_reclaimed(state: State, group: GroupState) -> str:
-    ledger, leaf = state.ledger, group.leaf
+def _why_not_reclaimed(inspection: Inspection, group: GroupState) -> str:
+    ledger, leaf = inspection.queues, group.leaf
     row = ledger.rows[leaf]
     if not row.queue.spec.reclaimable:
         return f"queue {row.name} is not reclaimable"
-    if not _over(state, group):
+    if not _over(inspection, group):
         return f"queue {row.name} uses no more than it deserves"
     return ""
 
 
-def _over(state: State, group: GroupState) -> list[Shortage]:
+def _over(inspection: Inspection, group: GroupState) -> list[Shortage]:
     """Of what the group uses, what its leaf uses beyond deserved."""
-    used, deserved = state.ledger.used[group.leaf], state.ledger.deserved[group.leaf]
+    used, deserved = inspection.queues.used[group.leaf], inspection.queues.deserved[group.leaf]
     rows = [row for row, amount in enumerate(group.used) if amount and used[row] > deserved[row]]
-    return list(_numbers(state, rows, used, deserved))
+    return list(_numbers(inspection, rows, used, deserved))
 
 
-def _reclaimed(state: State, group: GroupState) -> str:
+def _reclaimed(inspection: Inspection, group: GroupState) -> str:
     over = ", ".join(
         f"{one.resource} {roughly(one.resource, one.used)} of {roughly(one.resource, one.limit)}"
-        for one in _over(state, group)
+        for one in _over(inspection, group)
     )
-    name = state.ledger.rows[group.leaf].name
+    name = inspection.queues.rows[group.leaf].name
     return f"queue {name} uses {over} deserved, and queues that stay within theirs may take that back"
 
 
-def _preempted(state: State, group: GroupState) -> str:
-    row, enabled = group.row, state.configuration.enabled
+def _preempted(inspection: Inspection, group: GroupState) -> str:
+    row, enabled = group.row, inspection.configuration.enabled
     rights = []
     if ("priority", "enablePreemptable") in enabled:
         rights.append(f"groups of namespace {row.namespace} with a priority above {row.priority}")
@@ -212,30 +196,5 @@ def _preempted(state: State, group: GroupState) -> str:
             f"groups of other namespaces with a priority of at least {row.priority}, while namespace "
             f"{row.namespace} uses more per weight than theirs"
         )
-    name = state.ledger.rows[group.leaf].name
+    name = inspection.queues.rows[group.leaf].name
     return f"in queue {name}, {'; '.join(rights)}" if rights else "no plugin proposes victims"
-
-
-def _takers(search: VictimSearch, kind: type[Attempt], unit: Unit) -> Iterator[GroupState]:
-    """The groups that wait and may take a unit; those that are alike are asked once."""
-    known: dict[object, bool] = {}
-    for group in search.state.waiting:
-        if not group.pending or group.phase not in ADMITTED_PHASES or group.row is unit.row:
-            continue
-        attempt = kind(search, group)
-        key = attempt.equivalence_key() if attempt.is_like_others() else group.row.key
-        if key not in known:
-            known[key] = _may_take(attempt, unit)
-        if known[key]:
-            yield group
-
-
-def _may_take(attempt: Attempt, unit: Unit) -> bool:
-    namespace, leaf = unit.row.namespace, unit.leaf
-    share = attempt.state.namespace_share(leaf, namespace)
-    return (
-        attempt.is_worthwhile()
-        and leaf in attempt.leaves()
-        and attempt.may_be_victim(unit.rank, namespace, share)
-        and attempt.may_take(unit)
-    )

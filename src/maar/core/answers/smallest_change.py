@@ -45,15 +45,14 @@ from maar.core.answers.single_changes import (
     node_kinds,
     step_of,
 )
-from maar.core.cycle.placing.turn_pods import for_next_turn, together
-from maar.core.cycle.queue_ledger import largest_part
-from maar.core.cycle.state import State
+from maar.core.cycle.inspect import Inspection, for_next_turn
 from maar.core.model.node import Node, Taint
 from maar.core.model.priority_class import PriorityClass
 from maar.core.model.queue import Queue
 from maar.core.model.reasons import Cure, Reason, Refusal
 from maar.core.model.resources import Resources
 from maar.core.simulation.collection import without_collection
+from maar.core.tables.counting import together
 from maar.core.tables.rows import GroupRow
 
 LARGEST_WEIGHT: Final = 65535
@@ -96,7 +95,7 @@ class _StoppedError(Exception):
 @without_collection()
 def smallest_changes(
     present: Present,
-    state: State,
+    inspection: Inspection,
     refusal: Refusal | None,
     key: str,
     ahead: Sequence[str] = (),
@@ -106,7 +105,7 @@ def smallest_changes(
 
     With the state of a decision on the present, why the group waits in it, and groups that come before it.
     """
-    search = _Search(present, state, refusal, key, go_on, ahead)
+    search = _Search(present, inspection, refusal, key, go_on, ahead)
     found, is_complete = list[Found](), True
     try:
         effect = search.effect(None)
@@ -145,7 +144,7 @@ class _Search:
     """Candidates for one group, and what was decided on those that were tried."""
 
     present: Present
-    state: State
+    inspection: Inspection
     refusal: Refusal | None
     key: str
     go_on: GoOn
@@ -171,7 +170,7 @@ class _Search:
     @property
     def row(self) -> GroupRow:
         """The group."""
-        return self.state.tables.groups[self.key]
+        return self.inspection.tables.groups[self.key]
 
     def found(self) -> Iterator[Found]:
         """All changes that help."""
@@ -209,14 +208,14 @@ class _Search:
     def _path(self) -> list[Queue]:
         """The queues above the group, the nearest first."""
         leaf = self.row.leaf
-        rows = self.state.ledger.paths[leaf.index] if leaf is not None else ()
-        return [self.state.ledger.rows[row].queue for row in rows]
+        rows = self.inspection.queues.paths[leaf.index] if leaf is not None else ()
+        return [self.inspection.queues.rows[row].queue for row in rows]
 
     @cached_property
     def _needs(self) -> dict[str, int]:
         """What the group needs to start, by resource."""
-        names = self.state.tables.axis.names
-        pods = dict(together(for_next_turn(self.state.group(self.row))))
+        names = self.inspection.tables.axis.names
+        pods = dict(together(for_next_turn(self.inspection.group(self.row))))
         for row, amount in self.row.to_start or ():
             pods[row] = max(amount, pods.get(row, 0))
         return {names[row]: amount for row, amount in pods.items()}
@@ -225,8 +224,8 @@ class _Search:
 
     def _tolerations(self) -> Iterator[Found]:
         """Tolerations of the taints that alone keep its pods off nodes; none that is not needed."""
-        pods = for_next_turn(self.state.group(self.row))
-        sets = (taints for pod in pods for taints in self.state.places.taints_in_the_way(pod.shape))
+        pods = for_next_turn(self.inspection.group(self.row))
+        sets = (taints for pod in pods for taints in self.inspection.nodes.taints_in_the_way(pod.shape))
         found = list[frozenset[Taint]]()
         for taints in sorted(dict.fromkeys(sets), key=len)[:MOST_KINDS]:
             if any(one <= set(taints) for one in found):
@@ -278,7 +277,7 @@ class _Search:
 
     def _largest(self, coordinates: Sequence[Coordinate]) -> dict[Coordinate, int]:
         """As many steps of each as could ever help and as admission allows, which looks at what is above."""
-        total = dict(zip(self.state.tables.axis.names, self.state.ledger.total, strict=True))
+        total = dict(zip(self.inspection.tables.axis.names, self.inspection.queues.total, strict=True))
         steps = dict[Coordinate, int]()
         for one in reversed(coordinates):
             most = 1 + ceil((total[one[1]] + self._needs[one[1]]) / step_of(one[1]))
@@ -344,10 +343,10 @@ class _Search:
 
     def _suits(self, node: Node) -> bool:
         """Whether the filters allow one of its pods on a node like this."""
-        row = self.state.tables.nodes.get(node.key)
-        pods = for_next_turn(self.state.group(self.row))
+        row = self.inspection.tables.nodes.get(node.key)
+        pods = for_next_turn(self.inspection.group(self.row))
         return row is not None and (
-            not pods or any(self.state.places.stack.mask(pod.shape)[row.index] for pod in pods)
+            not pods or any(self.inspection.nodes.suits(pod.shape)[row.index] for pod in pods)
         )
 
     def _gone(self) -> Iterator[Found]:
@@ -362,7 +361,7 @@ class _Search:
 
     def _candidates_to_go(self) -> list[DeleteGroup]:
         """Groups that wait before it, then those that run, the smallest first; not all of very many."""
-        state, known = self.state, self.state.tables.groups
+        inspection, known = self.inspection, self.inspection.tables.groups
         others = [] if self.refusal is None else self.refusal.others
         first = [
             known[key] for key in dict.fromkeys((*others, *self.ahead)) if key in known and key != self.key
@@ -370,8 +369,7 @@ class _Search:
         running = [
             row for row in known.values() if row.leaf is not None and any(row.used) and row.key != self.key
         ]
-        whole = state.ledger.whole_total
-        sizes = {row.key: largest_part(state.group(row).used, whole) for row in running}
+        sizes = {row.key: inspection.queues.dominant(inspection.group(row).used) for row in running}
         sized = sorted(running, key=lambda row: (sizes[row.key], -row.created, row.key))
         if len(sized) > MOST_GONE:
             alike = {(row.queue_name, row.namespace, row.priority, row.used): row for row in sized}

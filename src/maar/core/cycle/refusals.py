@@ -65,19 +65,6 @@ def behind_first(group: GroupState, first: GroupState) -> Refusal:
     return Refusal(reason=reason, queue=name, others=(first.row.key,))
 
 
-def all_with(refusal: Refusal, **changes: object) -> Refusal:
-    """A refusal with something else in it, and in all that it names further."""
-    further = tuple(msgspec.structs.replace(one, **changes) for one in refusal.further)
-    return msgspec.structs.replace(refusal, further=further, **changes)
-
-
-def limit_of(refusal: Refusal) -> dict[str, object]:
-    """The fields of a refusal that are about its queue; what the nodes lack can be beside them."""
-    return {
-        name: getattr(refusal, name) for name in ("reason", "cure", "queue", "shortages", "others", "further")
-    }
-
-
 def _refusal_if_any(ledger: QueueLedger, limits: Iterable[Limit | None]) -> Refusal | None:
     found = [limit for limit in limits if limit is not None]
     return combined_refusal(ledger, found) if found else None

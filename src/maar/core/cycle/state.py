@@ -16,7 +16,7 @@ took, however large the cluster is. Once the outermost trial is kept nothing can
 record of them is dropped.
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from types import TracebackType
@@ -32,7 +32,7 @@ from maar.core.cycle.placing.node_chooser import NodeChooser
 from maar.core.cycle.placing.room import NOWHERE, Room, When
 from maar.core.cycle.queue_ledger import QueueLedger, Whole, largest_part
 from maar.core.fairshare.weight_factors import ONE, PartOfUse
-from maar.core.model.writes import EvictingAction
+from maar.core.model.writes import EvictingAction, RemoveGate, Resume, Selection
 from maar.core.policy.configuration import Configuration
 from maar.core.tables.axis import Needs, times
 from maar.core.tables.counting import add_needs
@@ -104,7 +104,11 @@ class State:
         self.selections: dict[str, None] = {}  # claims that are to get their volumes now, in order
         self.evictions: list[Eviction] = []
         self.victims: dict[str, list[str]] = {}  # by the key of the group they are evicted for
-        self.texts: dict[object, tuple[str, str]] = {}  # of `sentences.py`, that many messages have parts of
+        # What follows for Jobs, gates and volumes, once all actions have been taken.
+        self.suspended_jobs: Collection[str] = ()  # uids
+        self.resumptions: Sequence[Resume] = ()
+        self.gate_removals: Sequence[RemoveGate] = ()
+        self.volume_selections: Sequence[Selection] = ()
         # From which a decision may differ with nothing else changed.
         self.times_to_come = list(tables.batch_jobs.promised_until.values())
         # Whether something that is not stored yet counts as of now, so that a later decision may differ.

@@ -4,6 +4,8 @@ from collections.abc import Mapping
 from enum import StrEnum, unique
 from typing import Final
 
+import msgspec
+
 from maar.core.model.metadata import Record
 
 
@@ -171,3 +173,13 @@ class Refusal(Record, frozen=True):
     def gist(self) -> Gist:
         """The parts whose change is reported to users; numbers change all the time."""
         return (self.reason, self.cure, self.more_nodes_help)
+
+    def with_all(self, **changes: object) -> "Refusal":
+        """The same with something else in it, and in all that it names further."""
+        further = tuple(msgspec.structs.replace(one, **changes) for one in self.further)
+        return msgspec.structs.replace(self, further=further, **changes)
+
+    def with_limit_of(self, other: "Refusal") -> "Refusal":
+        """The same with what another says of a queue, beside what this one says of the nodes."""
+        fields = ("reason", "cure", "queue", "shortages", "others", "further")
+        return msgspec.structs.replace(self, **{name: getattr(other, name) for name in fields})

@@ -7,16 +7,18 @@ changes nothing that is said if it lacks the same as before, and is not the one 
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import Self
+from typing import Final, Self
 
 import numpy as np
 
-from maar.core.cycle.placing.node_chooser import MANY_PODS, NodeChooser
+from maar.core.cycle.inspect import NodeChooser
 from maar.core.fairshare.water_fill import Flags, Ints
 from maar.core.reasons.node_tally import NodeTally, tally
 from maar.core.tables.axis import Needs
 from maar.core.tables.rows import PodRow
 from maar.core.tables.shapes import Shape
+
+_MANY_PODS: Final = 1_000_000  # as many as there is room for
 
 _First = dict[int, tuple[int, int]]  # by resource: the first node that has most of it idle, and how much
 
@@ -35,13 +37,13 @@ class CountedNodes:
     @classmethod
     def of(cls, places: NodeChooser, pod: PodRow) -> Self:
         """Count all nodes."""
-        idle, needs, suits = places.idle("now"), pod.shape.needs, places.stack.mask(pod.shape)
-        has = places.room.columns()[0]
+        idle, needs, suits = places.idle("now"), pod.shape.needs, places.suits(pod.shape)
+        has = places.allocatable
         most, most_of_short = _First(), _First()
         for row, amount in needs:
             _note_most(most, row, idle, suits)
             _note_most(most_of_short, row, idle, suits & (idle[row] < amount) & (has[row] > 0))
-        counted = tally(places, pod, MANY_PODS)
+        counted = tally(places, pod, _MANY_PODS)
         return cls(counted, idle_at_most(places, pod.shape), needs, suits, most, most_of_short)
 
     def stays(self, before: Ints, idle: Ints, changed: Iterable[int]) -> bool:
@@ -68,7 +70,7 @@ class CountedNodes:
 
 def idle_at_most(places: NodeChooser, shape: Shape) -> dict[int, int]:
     """What a shape needs: how much of it is free now at most on one of the nodes that suit it."""
-    idle, suits = places.idle("now"), places.stack.mask(shape)
+    idle, suits = places.idle("now"), places.suits(shape)
     return {row: max(0, int(idle[row][suits].max(initial=0))) for row, _ in shape.needs}
 
 

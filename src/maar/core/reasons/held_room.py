@@ -3,20 +3,17 @@
 from collections.abc import Sequence
 from typing import Final
 
-from maar.core.cycle.group_state import GroupState
-from maar.core.cycle.holding.held_room import Hold
-from maar.core.cycle.holding.sla import would_start
-from maar.core.cycle.state import State
+from maar.core.cycle.inspect import GroupState, Hold, Inspection
 from maar.core.model.names import natural
 from maar.core.model.reasons import Reason, Refusal
 
 _FEW: Final = 3  # names in one message
 
 
-def planned_start(state: State, hold: Hold) -> Refusal:
+def planned_start(inspection: Inspection, hold: Hold) -> Refusal:
     """Room is held for the group itself, until pods have ended."""
-    planned, known = hold.planned, state.tables.nodes
-    nodes = sorted({state.room.nodes[node].name for node in planned.nodes.values()}, key=natural)
+    planned, known = hold.planned, inspection.tables.nodes
+    nodes = sorted({inspection.tables.node_list[node].name for node in planned.nodes.values()}, key=natural)
     return Refusal(
         reason=Reason.PLANNED_START,
         queue=hold.group.row.queue_name,
@@ -27,9 +24,9 @@ def planned_start(state: State, hold: Hold) -> Refusal:
     )
 
 
-def room_held(state: State, group: GroupState, holds: Sequence[Hold]) -> Refusal | None:
+def room_held(inspection: Inspection, group: GroupState, holds: Sequence[Hold]) -> Refusal | None:
     """Room is held for others, without which the group would start now; the state does not count it."""
-    if not would_start(state, group):
+    if not inspection.would_start(group):
         return None
     starts = [one.planned.start for one in holds]
     return Refusal(

@@ -33,17 +33,14 @@ from typing import Final, cast
 
 import numpy as np
 
-from maar.core.cycle.group_class import Block, GroupClass
-from maar.core.cycle.group_state import GroupState
-from maar.core.cycle.placing.turn_pods import for_next_turn, together
-from maar.core.cycle.queue_ledger import QueueLedger
-from maar.core.cycle.state import State
+from maar.core.cycle.inspect import Block, GroupClass, GroupState, Inspection, QueueLedger, for_next_turn
 from maar.core.fairshare.share_out import UNLIMITED
 from maar.core.fairshare.water_fill import Ints
 from maar.core.model.plan import GroupOutcome
 from maar.core.model.reasons import Reason
 from maar.core.reasons.counted_nodes import CountedNodes
 from maar.core.reasons.diagnosis import Diagnosis
+from maar.core.tables.counting import together
 from maar.core.tables.rows import Column, PodRow
 from maar.core.tables.shapes import Shape
 
@@ -70,17 +67,17 @@ class _Basis:
 class KnownOutcomes:
     """What the last cycle found out, as far as it is still so."""
 
-    def __init__(self, state: State, diagnosis: Diagnosis) -> None:
-        self.state, self.diagnosis = state, diagnosis
-        self._answers = state.memory.answers("outcomes")
+    def __init__(self, inspection: Inspection, diagnosis: Diagnosis) -> None:
+        self.inspection, self.diagnosis = inspection, diagnosis
+        self._answers = inspection.answers("outcomes")
         self._is_used, self._is_prepared = not diagnosis.holds, False
 
     def _prepare(self, ledger: QueueLedger) -> None:
         """Compare what all evidence has in common; done when the first group is asked about."""
         self._is_prepared = True
-        tables, nodes = self.state.tables, self.state.room.nodes
+        tables, nodes = self.inspection.tables, self.inspection.tables.node_list
         basis = _Basis(
-            (self.state.configuration, tables.tree, tables.node_list, tables.past_use.factors),
+            (self.inspection.configuration, tables.tree, tables.node_list, tables.past_use.factors),
             (
                 list(ledger.total),
                 [node.is_tolerated for node in nodes],
@@ -106,7 +103,7 @@ class KnownOutcomes:
             most - used for most, used in zip(ledger.real[0], ledger.used[0], strict=True)
         ]
         self._is_idle = [amount > 0 for amount in self._idle_in_all]
-        self._idle, self._idle_before = self.state.places.idle("now"), self._basis.idle
+        self._idle, self._idle_before = self.inspection.nodes.idle("now"), self._basis.idle
         self._shapes_before, self._basis.shapes = self._basis.shapes, self._shapes
         self._basis.idle, self._changed = self._idle, _MANY * [0]
         if self._idle_before is not None and self._idle_before.shape == self._idle.shape:
@@ -120,7 +117,7 @@ class KnownOutcomes:
         if group.pending is not row.pending or group.phase != "Inqueue":
             return None, None
         if not self._is_prepared:
-            self._prepare(self.state.ledger)
+            self._prepare(self.inspection.queues)
         left, needs = self._left, kind.needs or together(for_next_turn(group))
         free, idle = self._free.get(group.leaf) or self._free_of_reservations(group.leaf), self._idle_in_all
         evidence = (
@@ -157,9 +154,9 @@ class KnownOutcomes:
 
     def _is_as_it_was(self, block: Block) -> bool:
         """Whether nothing was done for a group of a block, and none was refused in its turn."""
-        if block.key.phase != "Inqueue" or not self.state.groups.is_read(block):
+        if block.key.phase != "Inqueue" or not self.inspection.is_read(block):
             return block.key.phase == "Inqueue"
-        groups = self.state.groups.of_block(block)
+        groups = self.inspection.of_block(block)
         return sum(group.end - group.cursor for group in groups) == len(block.summary.keys) and all(
             group.refusal is None and group.pending is group.row.pending and group.phase == "Inqueue"
             for group in groups
@@ -168,7 +165,7 @@ class KnownOutcomes:
     def _evidence_of(self, block: Block) -> object:
         """The evidence for all classes of a block: how many of them ask for more than a limit."""
         if not self._is_prepared:
-            self._prepare(self.state.ledger)
+            self._prepare(self.inspection.queues)
         leaf, summary = block.key.leaf.index, block.summary
         free, left = self._free.get(leaf) or self._free_of_reservations(leaf), self._left
         idle = self._idle_in_all
@@ -186,7 +183,7 @@ class KnownOutcomes:
             [bisect_right(amounts, free[resource]) for resource, amounts in summary.amounts.items()],
             [bisect_right(amounts, idle[resource]) for resource, amounts in summary.amounts.items()],
             [self._reserved(resource) for resource in more],
-            self.state.groups.are_turns_over,
+            self.inspection.are_turns_over,
         )
 
     def keep(self, group: GroupState, evidence: object, outcome: GroupOutcome) -> None:
@@ -196,7 +193,7 @@ class KnownOutcomes:
 
     def _leaf(self, leaf: int) -> object:
         """What the reasons of a leaf depend on."""
-        ledger = self.state.ledger
+        ledger = self.inspection.queues
         found: object = (
             [
                 (
@@ -219,7 +216,7 @@ class KnownOutcomes:
         """Which children of a queue use or request something, and what is reserved for them."""
         found = self._siblings.get(parent)
         if found is None:
-            ledger = self.state.ledger
+            ledger = self.inspection.queues
             children = [queue for queue in range(1, len(ledger.rows)) if ledger.parent[queue] == parent]
             found = self._siblings[parent] = [
                 (
@@ -238,7 +235,7 @@ class KnownOutcomes:
         Of what it uses more, a queue first uses what is reserved for it: it raises what is reserved for it by
         the rest, which has to be free below its parent.
         """
-        ledger = self.state.ledger
+        ledger = self.inspection.queues
         free = [most - used for most, used in zip(ledger.most[0], ledger.used[0], strict=True)]
         for resource in ledger.reservable:
             slack, least = ledger.reserved[leaf][resource] - ledger.taken(leaf, resource), UNLIMITED
@@ -252,7 +249,7 @@ class KnownOutcomes:
 
     def _reserved(self, resource: int) -> object:
         """The numbers of the cluster as a whole that a limit of reservations names."""
-        ledger = self.state.ledger
+        ledger = self.inspection.queues
         return (
             resource,
             ledger.used[0][resource],

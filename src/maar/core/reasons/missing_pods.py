@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from maar.core.cycle.group_state import GroupState
+from maar.core.cycle.inspect import GroupState
 from maar.core.model.pod import QUEUE_GATE
 from maar.core.model.reasons import Cure, Reason, Refusal
 from maar.core.tables.rows import GroupRow

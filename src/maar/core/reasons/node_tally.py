@@ -7,7 +7,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from maar.core.cycle.placing.node_chooser import NodeChooser
+from maar.core.cycle.inspect import NodeChooser
 from maar.core.fairshare.water_fill import Flags, Ints
 from maar.core.model.resources import PODS, roughly
 from maar.core.model.taints import KEEPS_OUT
@@ -33,9 +33,9 @@ def tally(places: NodeChooser, pod: PodRow, count: int) -> NodeTally:
     A node that lacks several resources counts for each of them, as in kube-scheduler's summary.
     """
     found = Counter[str]()
-    for excluded, clause in places.stack.obstacles(pod.shape):
+    for excluded, clause in places.obstacles(pod.shape):
         found[clause] += int(excluded.sum())
-    allowed, idle = places.stack.mask(pod.shape), places.idle("now")
+    allowed, idle = places.suits(pod.shape), places.idle("now")
     has_room = allowed.copy()
     for resource, amount in pod.shape.needs:
         lacks = allowed & (idle[resource] < amount)
@@ -69,7 +69,7 @@ def closed_nodes(nodes: Iterable[NodeRow]) -> Clauses:
 
 def _shortages(places: NodeChooser, resource: int, lacks: Flags, idle: Ints) -> dict[str, int]:
     """Count the nodes that lack a resource: those without any, and those with too little free."""
-    name, allocatable = places.tables.axis.names[resource], places.room.columns()[0][resource]
+    name, allocatable = places.tables.axis.names[resource], places.allocatable[resource]
     none, some = lacks & (allocatable == 0), lacks & (allocatable > 0)
     found = {f"have no {name}": int(none.sum())} if none.any() else {}
     if some.any():

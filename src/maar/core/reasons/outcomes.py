@@ -5,17 +5,13 @@ from typing import Final, get_args
 
 import msgspec
 
-from maar.core.cycle.evicting.batch_jobs import while_suspended
-from maar.core.cycle.group_class import Block
-from maar.core.cycle.group_state import GroupState
-from maar.core.cycle.holding.held_room import Hold
-from maar.core.cycle.state import State
+from maar.core.cycle.inspect import Block, GroupState, Hold, Inspection
 from maar.core.model.plan import GroupOutcome
 from maar.core.model.pod_group import PodGroupPhase
 from maar.core.model.reasons import Cure, Reason, Refusal
 from maar.core.reasons.diagnosis import Diagnosis
 from maar.core.reasons.known_outcomes import KnownOutcomes
-from maar.core.reasons.sentences import sentence
+from maar.core.reasons.sentences import Sentences
 from maar.core.tables.groups import ADMITTED_PHASES, missing_group_key, phase_with
 from maar.core.tables.rows import GroupRow, PodRow
 
@@ -33,30 +29,29 @@ _BRIEF: Final = {  # by phase, what holds the group, and whether it is unschedul
 }
 
 
-def outcomes(state: State, *, is_brief: bool) -> dict[str, GroupOutcome]:
+def outcomes(inspection: Inspection, *, is_brief: bool) -> dict[str, GroupOutcome]:
     """What becomes of every group that the cycle looked at, or that is not where it should be."""
-    with state.held_room.nothing_held() as holds:
+    with inspection.without_held_room() as holds:
         if is_brief:
-            return _brief(state, holds)
-        return _diagnosed(state, Diagnosis(state, holds))
+            return _brief(inspection, holds)
+        return _diagnosed(inspection, Diagnosis(inspection, holds))
 
 
-def _brief(state: State, holds: Sequence[Hold]) -> dict[str, GroupOutcome]:
+def _brief(inspection: Inspection, holds: Sequence[Hold]) -> dict[str, GroupOutcome]:
     """The same of groups that do not stay as they are, without reasons: whether there is one.
 
     That room is held for a group is no reason only: those who have held it before start first.
     """
-    outcomes, diagnosis = dict[str, GroupOutcome](), Diagnosis(state, ())
+    outcomes, diagnosis = dict[str, GroupOutcome](), Diagnosis(inspection, ())
     holding = [hold.group for hold in holds]
-    _note_short(state)
-    for block in state.groups.classes.blocks:
-        if not state.groups.is_read(block):
-            is_unschedulable = state.groups.are_turns_over and not block.key.is_ready
+    for block in inspection.blocks:
+        if not inspection.is_read(block):
+            is_unschedulable = inspection.are_turns_over and not block.key.is_ready
             outcome = _BRIEF["Inqueue", Reason.NOT_ENOUGH_RESOURCES, is_unschedulable]
             outcomes.update(dict.fromkeys(block.summary.keys, outcome))
-    for group in state.groups.touched():
+    for group in inspection.touched():
         if isinstance(group, GroupState):
-            phase = _phase(state, group)
+            phase = _phase(inspection, group)
             waits = group.leaf >= 0 and group.phase in ADMITTED_PHASES and bool(group.pending)
             is_held = waits or diagnosis.of(group) is not None
             reason = Reason.NOT_ENOUGH_RESOURCES if is_held else None
@@ -67,41 +62,34 @@ def _brief(state: State, holds: Sequence[Hold]) -> dict[str, GroupOutcome]:
     return outcomes
 
 
-def _note_short(state: State) -> None:
-    """Groups that hold too few nodes and have no pods to place are unschedulable."""
-    for group in state.groups.short():
-        group.was_unschedulable |= not group.pending and not group.is_ready
-
-
-def _diagnosed(state: State, diagnosis: Diagnosis) -> dict[str, GroupOutcome]:
-    known = KnownOutcomes(state, diagnosis)
-    blocks, outcomes = _known_blocks(state, known)
-    sentences: dict[Refusal, str] = {}  # many wait for the same reason
-    _note_short(state)
-    for group in state.groups.touched():
+def _diagnosed(inspection: Inspection, diagnosis: Diagnosis) -> dict[str, GroupOutcome]:
+    known = KnownOutcomes(inspection, diagnosis)
+    blocks, outcomes = _known_blocks(inspection, known)
+    sentences = Sentences(inspection)
+    for group in inspection.touched():
         if isinstance(group, GroupRow):
             outcomes[group.key] = _WELL[group.phase_if_well]
         elif group.of_class is None or group.of_class.block not in blocks:
-            outcome = _outcome_of(state, group, known, sentences)
+            outcome = _outcome_of(inspection, group, known, sentences)
             outcomes.update(dict.fromkeys(group.keys, outcome))
-    for block in state.groups.classes.blocks:
+    for block in inspection.blocks:
         if block not in blocks:
             known.keep_block(block, outcomes)
-    for pod in state.tables.orphans.values():
+    for pod in inspection.tables.orphans.values():
         key = missing_group_key(pod)
         if key not in outcomes:
-            refusal = _group_missing(state, pod)
-            outcomes[key] = GroupOutcome(phase="Pending", refusal=refusal, message=sentence(state, refusal))
+            refusal = _group_missing(inspection, pod)
+            outcomes[key] = GroupOutcome(phase="Pending", refusal=refusal, message=sentences.of(refusal))
     return outcomes
 
 
-def _known_blocks(state: State, known: KnownOutcomes) -> tuple[set[Block], dict[str, GroupOutcome]]:
+def _known_blocks(inspection: Inspection, known: KnownOutcomes) -> tuple[set[Block], dict[str, GroupOutcome]]:
     """The blocks whose outcomes are those of the last cycle, and these; the states of others are read."""
     blocks, outcomes = set[Block](), dict[str, GroupOutcome]()
-    for block in state.groups.classes.blocks:
+    for block in inspection.blocks:
         found = known.find_block(block)
         if found is None:
-            state.groups.of_block(block)
+            inspection.of_block(block)
         else:
             blocks.add(block)
             outcomes.update(found)
@@ -109,54 +97,64 @@ def _known_blocks(state: State, known: KnownOutcomes) -> tuple[set[Block], dict[
 
 
 def _outcome_of(
-    state: State, group: GroupState, known: KnownOutcomes, sentences: dict[Refusal, str]
+    inspection: Inspection, group: GroupState, known: KnownOutcomes, sentences: Sentences
 ) -> GroupOutcome:
     """The outcome of a group that is asked about by itself."""
     evidence, outcome = known.find(group) if group.pending else (None, None)
     if outcome is None:
-        refusal = _with_circle(state, group, known.diagnosis.of(group))
-        outcome = _outcome(state, group, refusal, sentences)
+        refusal = _with_circle(inspection, group, known.diagnosis.of(group))
+        outcome = _outcome(inspection, group, refusal, sentences)
         if evidence is not None:
             known.keep(group, evidence, outcome)
     return outcome
 
 
-def _with_circle(state: State, group: GroupState, refusal: Refusal | None) -> Refusal | None:
+def _with_circle(inspection: Inspection, group: GroupState, refusal: Refusal | None) -> Refusal | None:
     """Add to a refusal that a half gang waits for others which wait for it."""
-    if refusal is None or group.row.key not in state.circles:
+    if refusal is None or group.row.key not in inspection.decided.circles:
         return refusal
-    keys, until = state.circles[group.row.key]
+    keys, until = inspection.decided.circles[group.row.key]
     return msgspec.structs.replace(refusal, circle=keys, until=until)
 
 
 def _outcome(
-    state: State, group: GroupState, refusal: Refusal | None, sentences: dict[Refusal, str]
+    inspection: Inspection, group: GroupState, refusal: Refusal | None, sentences: Sentences
 ) -> GroupOutcome:
-    phase, message = _phase(state, group), ""
+    phase, message = _phase(inspection, group), ""
     if refusal is None and not group.was_unschedulable:
         return _WELL[phase]
     if refusal is not None:
-        message = sentences.get(refusal) or sentences.setdefault(refusal, sentence(state, refusal))
-        message = while_suspended(group.row, message)
+        message = _while_suspended(group.row, sentences.of(refusal))
     return GroupOutcome(
         phase=phase, refusal=refusal, message=message, is_unschedulable=group.was_unschedulable
     )
 
 
-def _group_missing(state: State, pod: PodRow) -> Refusal:
+def _while_suspended(row: GroupRow, message: str) -> str:
+    """What a group waits for whose Job is suspended, after why it has no pods."""
+    if row.suspended_for is None:
+        return message
+    purpose = f" for {row.suspended_for}" if "/" in row.suspended_for else f" by {row.suspended_for}"
+    return (
+        f"its pods were evicted{purpose}, and Maar has suspended their Job, which is resumed when its turn "
+        f"comes; {message}"
+    )
+
+
+def _group_missing(inspection: Inspection, pod: PodRow) -> Refusal:
     """A pod's group does not exist; namespaces that have a group of that name are named too."""
-    groups, name = state.tables.groups, pod.group_key.partition("/")[2]
-    elsewhere = [one for one in state.tables.namespaces if f"{one}/{name}" in groups] if name else []
+    groups, name = inspection.tables.groups, pod.group_key.partition("/")[2]
+    elsewhere = [one for one in inspection.tables.namespaces if f"{one}/{name}" in groups] if name else []
     named = (pod.group_key, *sorted(elsewhere)) if name else ()
     return Refusal(reason=Reason.POD_GROUP_MISSING, cure=Cure.SOMEBODY_ACTS, others=named)
 
 
-def _phase(state: State, group: GroupState) -> PodGroupPhase:
+def _phase(inspection: Inspection, group: GroupState) -> PodGroupPhase:
     """The phase that the pods on nodes give, those bound in this cycle included."""
-    row, gone, bound = group.row, state.gone, state.bound
+    row, gone, bound = group.row, inspection.decided.gone, inspection.decided.binds
     if row.phase == "Completed":
         return "Completed"
-    is_well = not (row.key in state.tables.waiting or gone or group.was_unschedulable)
+    is_well = not (row.key in inspection.tables.waiting or gone or group.was_unschedulable)
     if is_well and group.phase == row.phase:
         return row.phase_if_well
     there = [pod for key, pod in row.pods.items() if (pod.node_name and key not in gone) or key in bound]

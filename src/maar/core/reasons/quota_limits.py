@@ -7,7 +7,7 @@ quota with scopes is about some pods only, and is not looked at.
 
 from typing import Final
 
-from maar.core.cycle.group_state import GroupState
+from maar.core.cycle.inspect import GroupState
 from maar.core.model.namespace import ResourceQuota
 from maar.core.model.reasons import Cure, Reason, Refusal, Shortage
 from maar.core.model.resources import PODS, BadAmountError, amount

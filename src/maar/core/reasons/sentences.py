@@ -3,10 +3,11 @@
 from collections.abc import Callable, Mapping
 from typing import Final
 
-from maar.core.cycle.state import Eviction, State
+from maar.core.cycle.inspect import Inspection
 from maar.core.model.durations import time_to_come
-from maar.core.model.reasons import Cure, Reason, Refusal, Shortage
+from maar.core.model.reasons import Cure, Reason, Refusal
 from maar.core.reasons.node_tally import listed, summary
+from maar.core.reasons.queue_texts import QueueTexts
 from maar.core.reasons.shortage_texts import (
     amount_text,
     fullness,
@@ -22,66 +23,22 @@ _NEVER: Final = "never on this cluster"
 _FEW: Final = 3  # names in one message
 
 
-def sentence(state: State, refusal: Refusal) -> str:
-    """Why a group waits, as a sentence: which queue and resource, the numbers, and what would change it."""
-    text = "; also, ".join(_SENTENCES[one.reason](state, one) for one in (refusal, *refusal.further))
-    return f"{text}; {_circle(state, refusal)}" if refusal.circle else text
-
-
-def _circle(state: State, refusal: Refusal) -> str:
+def _circle(texts: QueueTexts, refusal: Refusal) -> str:
     """Who waits for whom, and when that ends."""
-    first, *others = named = [_title(state, key) for key in refusal.circle]
+    first, *others = named = [texts.title(key) for key in refusal.circle]
     names, victims = " and ".join(named), " and ".join(others)
     end = time_to_come(refusal.until or 0.0)
     return f"{names} hold nodes and wait for each other: cleanup evicts {victims} for {first} after {end}"
 
 
-def why_evicted(state: State, eviction: Eviction) -> str:
-    """For which group a pod is evicted, and why that is allowed, as a sentence."""
-    victim, beneficiary = eviction.pod.group, eviction.beneficiary
-    if victim is None or beneficiary is None:
-        there, least = (victim.placed, victim.min_member) if victim is not None else (0, 0)
-        return f"cleanup: {there} of the {least} pods that its group needs to work have nodes, for too long"
-    if eviction.action == "cleanup":
-        return f"cleanup for {beneficiary.title}: both held nodes and waited for each other, for too long"
-    if eviction.action == "reclaim":
-        queue = _path(state, beneficiary.queue_name)
-        return f"reclaim for {beneficiary.title} of queue {queue}: {_overuse(state, eviction)}"
-    if beneficiary.priority > victim.priority:
-        right = f"it has priority {beneficiary.priority}, this one {victim.priority}"
-    else:
-        right = f"it has had less of queue {_path(state, beneficiary.queue_name)}"
-    return f"preempt for {beneficiary.title}: {right}"
-
-
-def _overuse(state: State, eviction: Eviction) -> str:
-    """How far the queue of a victim was above what it deserves when the cycle began."""
-    leaf = eviction.pod.group.leaf if eviction.pod.group is not None else None
-    if leaf is None:
-        return "its queue takes no part"
-    deserved, names = state.ledger.deserved[leaf.index], state.tables.axis.names
-    over = [
-        Shortage(resource=names[row], wanted=0, used=leaf.used[row], limit=deserved[row])
-        for row, _ in eviction.pod.shape.needs
-        if leaf.used[row] > deserved[row]
-    ]
-    path = _path(state, leaf.name)
-    return (
-        f"queue {path} uses {listed_shortages(over, lambda one: used_of(one, 'deserved'))}"
-        if over
-        else f"from {path}"
-    )
-
-
-def _at_fair_share(state: State, refusal: Refusal) -> str:
-    queue = _path(state, refusal.queue)
-    row, rows = state.tables.queues[refusal.queue].index, state.tables.axis.row
+def _at_fair_share(texts: QueueTexts, refusal: Refusal) -> str:
+    queue = texts.path(refusal.queue)
+    row, rows = texts.tables.queues[refusal.queue].index, texts.tables.axis.row
     resources = [rows[one.resource] for one in refusal.shortages]
     if refusal.cure == Cure.SOMEBODY_ACTS:
         declared = listed_shortages(refusal.shortages, used_of_limit)
         return f"queue {queue} declares a request of {declared}; raise its spec.request"
-    key = (row, *resources)
-    weights, change = state.texts.get(key) or state.texts.setdefault(key, _siblings(state, row, resources))
+    weights, change = texts.siblings(row, resources)
     if refusal.cure == Cure.OTHERS_FINISH:
         end = f"the group starts when others finish{_with_nodes(refusal)}"
         change = f"requests and capabilities allow it no larger share: {end}"
@@ -104,38 +61,8 @@ def _at_fair_share(state: State, refusal: Refusal) -> str:
     return f"{share}, and {idle}, {nodes}; {change}"
 
 
-def _siblings(state: State, row: int, resources: list[int]) -> tuple[str, str]:
-    """The weight of a queue among its siblings, and which of them could give it more."""
-    ledger = state.ledger
-    parent = ledger.parent[row]
-    siblings = [other for other in range(1, len(ledger.rows)) if ledger.parent[other] == parent]
-    asking = [one for one in siblings if one == row or ledger.shares.request[resources[0], one]]
-    weight = _weight(state, ledger.rows[row].name)
-    above = _path(state, ledger.rows[parent].name)
-    weights = f"{weight} of {_number(sum(ledger.weight[one] for one in asking))} under {above}"
-    givers = [
-        ledger.rows[one].name
-        for one in siblings
-        if one != row and any(ledger.used[one][resource] for resource in resources)
-    ]
-    names = ", ".join(_path(state, name) for name in givers[:_FEW])
-    change = f"it gets more when {names} releases" if givers else "it gets more when the cluster has more"
-    return weights, change
-
-
-def _weight(state: State, queue: str) -> str:
-    """The weight of a queue, and what past use makes of it."""
-    row, factors = state.tables.queues[queue], state.tables.past_use.factors
-    factor = 1.0 if factors is None else factors.factor(queue)
-    return f"weight {row.queue.spec.weight}" + (f" x {_number(factor)}" if factor != 1 else "")
-
-
-def _number(number: float) -> str:
-    return str(number) if isinstance(number, int) else f"{round(number, 2):g}"
-
-
-def _at_capability(state: State, refusal: Refusal) -> str:
-    queue = _path(state, refusal.queue)
+def _at_capability(texts: QueueTexts, refusal: Refusal) -> str:
+    queue = texts.path(refusal.queue)
     if _is_beyond(refusal):
         end = f"{_NEVER}, unless its capability is raised"
         return f"it needs {needs(refusal)} and queue {queue} can use {most(refusal)} at most: {end}"
@@ -144,9 +71,9 @@ def _at_capability(state: State, refusal: Refusal) -> str:
     return f"queue {queue} is at its real capability: {full}; {end}"
 
 
-def _reserved(state: State, refusal: Refusal) -> str:
-    above = _path(state, refusal.queue)
-    names = ", ".join(_path(state, name) for name in refusal.others[:_FEW]) or "others"
+def _reserved(texts: QueueTexts, refusal: Refusal) -> str:
+    above = texts.path(refusal.queue)
+    names = ", ".join(texts.path(name) for name in refusal.others[:_FEW]) or "others"
     if _is_beyond(refusal):
         less = f"{above} less what is reserved there for {names} has {most(refusal)}"
         return f"it needs {needs(refusal)} and {less}: {_beyond(refusal)}, unless that is changed"
@@ -154,9 +81,9 @@ def _reserved(state: State, refusal: Refusal) -> str:
     return f"what is idle under {above} is reserved for {names}: {left(refusal)}; {end}"
 
 
-def _overcommitted(state: State, refusal: Refusal) -> str:
-    row = state.tables.queues[refusal.queue].index
-    subject = f"queue {_path(state, refusal.queue)}" if row > 0 else "the cluster"
+def _overcommitted(texts: QueueTexts, refusal: Refusal) -> str:
+    row = texts.tables.queues[refusal.queue].index
+    subject = f"queue {texts.path(refusal.queue)}" if row > 0 else "the cluster"
     if _is_beyond(refusal):
         return f"it needs {needs(refusal)} and {_size(subject, refusal)}: {_beyond(refusal)}"
     nodes = f", {summary(refusal.nodes, refusal.taking, refusal.clauses)}" if refusal.clauses else ""
@@ -174,13 +101,13 @@ def _size(subject: str, refusal: Refusal) -> str:
     return f"{subject} is let in with {most(refusal)} at most"
 
 
-def _no_room(state: State, refusal: Refusal) -> str:
+def _no_room(texts: QueueTexts, refusal: Refusal) -> str:
     if refusal.cure == Cure.OTHER_NODES and not refusal.nodes:
         return "the cluster has no nodes; it starts when some come"
     if (
         refusal.queue and refusal.shortages
     ):  # at the gate, where the size of the cluster is the limit of a queue
-        return _overcommitted(state, refusal)
+        return _overcommitted(texts, refusal)
     if not refusal.nodes:
         return "room came after its turn; the next decision tries it again"
     if refusal.cure == Cure.SOMEBODY_ACTS:
@@ -221,7 +148,7 @@ def _no_room_now(refusal: Refusal) -> str:
     return f"no node has room for {needs(refusal)}, {nodes}; {end}"
 
 
-def _no_node(_state: State, refusal: Refusal) -> str:
+def _no_node(_texts: QueueTexts, refusal: Refusal) -> str:
     nodes = summary(refusal.nodes, refusal.taking, refusal.clauses)
     match refusal.cure:
         case Cure.NEVER if refusal.wanted:
@@ -252,7 +179,7 @@ def _other_nodes(refusal: Refusal, nodes: str) -> str:
     return f"no node suits the pod, {nodes}; it needs other nodes, selectors or tolerations"
 
 
-def _no_group(_state: State, refusal: Refusal) -> str:
+def _no_group(_texts: QueueTexts, refusal: Refusal) -> str:
     if not refusal.others:
         return "it names no pod group and none was made for it; check that `maar controllers` runs"
     group, *elsewhere = refusal.others
@@ -263,7 +190,7 @@ def _no_group(_state: State, refusal: Refusal) -> str:
     return f"{missing} ({which} is not theirs: a pod and its group share a namespace)"
 
 
-def _too_few(_state: State, refusal: Refusal) -> str:
+def _too_few(_texts: QueueTexts, refusal: Refusal) -> str:
     few = f"{refusal.available} of the {refusal.wanted} pods that start together exist"
     if not refusal.others:
         return f"{few}; it starts when the others do"
@@ -272,40 +199,40 @@ def _too_few(_state: State, refusal: Refusal) -> str:
     return f"{few}; {one_by_one}: create it again with that policy, or lower the minimum"
 
 
-def _behind(state: State, refusal: Refusal) -> str:
-    first = f"queue {refusal.queue} is first in, first out: {_title(state, refusal.others[0])} comes first"
+def _behind(texts: QueueTexts, refusal: Refusal) -> str:
+    first = f"queue {refusal.queue} is first in, first out: {texts.title(refusal.others[0])} comes first"
     if refusal.cure == Cure.SOMEBODY_ACTS:
         return f"{first} and does not start by itself; see what it waits for, or delete it"
     return f"{first}; it starts after that one"
 
 
-def _no_claim(state: State, refusal: Refusal) -> str:
+def _no_claim(texts: QueueTexts, refusal: Refusal) -> str:
     claim = refusal.others[0]
-    if claim not in state.tables.claims:
+    if claim not in texts.tables.claims:
         return f"volume claim {claim} does not exist; create it"
     return f"volume claim {claim} is not bound; it starts when the claim is"
 
 
-def _exceeded_quota(_state: State, refusal: Refusal) -> str:
+def _exceeded_quota(_texts: QueueTexts, refusal: Refusal) -> str:
     later = "; it starts when the quota is raised or less of it is used"
     end = f": {_NEVER}, unless the quota is raised" if refusal.cure == Cure.NEVER else later
     there = f"{refusal.available} of the {refusal.wanted} pods that start together exist"
     return f"{there}, and ResourceQuota {refusal.others[0]} has no room for the others: {left(refusal)}{end}"
 
 
-def _gated(_state: State, refusal: Refusal) -> str:
+def _gated(_texts: QueueTexts, refusal: Refusal) -> str:
     what = "scheduling gates; it starts when they are taken away"
     if refusal.others:
         what = f"the scheduling gate of queue {refusal.queue}; Maar removes it when the queue has room"
     return f"{refusal.available} pod{'s have' if refusal.available != 1 else ' has'} {what}"
 
 
-def _being_freed(_state: State, refusal: Refusal) -> str:
+def _being_freed(_texts: QueueTexts, refusal: Refusal) -> str:
     by = f" by {', '.join(refusal.others)}" if refusal.others else ""
     return f"room is being freed for it{by}; it starts when they are gone"
 
 
-def _planned(_state: State, refusal: Refusal) -> str:
+def _planned(_texts: QueueTexts, refusal: Refusal) -> str:
     names = ", ".join(refusal.others)
     more = ", ..." if refusal.nodes > len(refusal.others) else ""
     where = f"node {names}" if refusal.nodes == 1 else f"{refusal.nodes} nodes ({names}{more})"
@@ -315,33 +242,19 @@ def _planned(_state: State, refusal: Refusal) -> str:
     return f"room is held for it on {where}; it starts by {time_to_come(refusal.until)}, when {pods} ended"
 
 
-def _held(state: State, refusal: Refusal) -> str:
+def _held(texts: QueueTexts, refusal: Refusal) -> str:
     until, end = "", "it starts when that one does and leaves room"
-    named = ", ".join(_title(state, key) for key in refusal.others)
+    named = ", ".join(texts.title(key) for key in refusal.others)
     if refusal.until is not None:
         until = f" until {time_to_come(refusal.until)}"
         end += "; pods that are expected to end before (maar.sh/expected-runtime) need not wait for it"
     return f"there is room for it, which is held for {named}{until}; {end}"
 
 
-def _protected_until(_state: State, refusal: Refusal) -> str:
+def _protected_until(_texts: QueueTexts, refusal: Refusal) -> str:
     time, fields = time_to_come(refusal.until or 0.0), " and ".join(refusal.others)
     end = "it makes room for itself then, or starts earlier if others finish"
     return f"the pods that it may evict are protected until {time} by {fields}; {end}"
-
-
-def _title(state: State, group: str) -> str:
-    """A pod group as users name it: by the job that it is of."""
-    row = state.tables.groups.get(group)
-    return group if row is None else row.title
-
-
-def _path(state: State, name: str) -> str:
-    """A queue as users name it: its path from below the root."""
-    row = state.tables.queues.get(name)
-    if row is None or row.index <= 0:
-        return name
-    return "/".join(state.ledger.rows[queue].name for queue in reversed(state.ledger.paths[row.index]))
 
 
 def _is_beyond(refusal: Refusal) -> bool:
@@ -360,22 +273,22 @@ def _with_nodes(refusal: Refusal) -> str:
     return ", or with more nodes" if refusal.more_nodes_help else ""
 
 
-_SENTENCES: Final[Mapping[Reason, Callable[[State, Refusal], str]]] = {
-    Reason.BAD_OBJECT: lambda _state, refusal: f"it cannot be read: {refusal.others[0]}",
+_SENTENCES: Final[Mapping[Reason, Callable[[QueueTexts, Refusal], str]]] = {
+    Reason.BAD_OBJECT: lambda _texts, refusal: f"it cannot be read: {refusal.others[0]}",
     Reason.POD_GROUP_MISSING: _no_group,
-    Reason.QUEUE_MISSING: lambda _state, refusal: (
+    Reason.QUEUE_MISSING: lambda _texts, refusal: (
         f"queue {refusal.queue} does not exist; create it, or put the group into another"
     ),
-    Reason.QUEUE_NOT_LEAF: lambda _state, refusal: (
+    Reason.QUEUE_NOT_LEAF: lambda _texts, refusal: (
         f"queue {refusal.queue} has queues below it and runs nothing itself; "
         f"use one of {', '.join(refusal.others)}"
     ),
-    Reason.QUEUE_SET_ASIDE: lambda _state, refusal: (
+    Reason.QUEUE_SET_ASIDE: lambda _texts, refusal: (
         f"queue {refusal.queue} takes no part: {refusal.others[0]}"
     ),
     Reason.NOT_ENOUGH_TASKS: _too_few,
     Reason.EXCEEDED_QUOTA: _exceeded_quota,
-    Reason.NOT_ENOUGH_PODS_OF_TASK: lambda _state, refusal: (
+    Reason.NOT_ENOUGH_PODS_OF_TASK: lambda _texts, refusal: (
         f"{refusal.available} of the {refusal.wanted} pods of task {refusal.others[0]} exist; "
         "it starts when all do"
     ),
@@ -388,13 +301,33 @@ _SENTENCES: Final[Mapping[Reason, Callable[[State, Refusal], str]]] = {
     Reason.NOT_ENOUGH_RESOURCES: _no_room,
     Reason.NO_NODE_FITS: _no_node,
     Reason.CLAIM_NOT_BOUND: _no_claim,
-    Reason.RESOURCE_CLAIM: lambda _state, _held: "it asks for resource claims, which Maar does not allocate",
+    Reason.RESOURCE_CLAIM: lambda _texts, _held: "it asks for resource claims, which Maar does not allocate",
     Reason.WAITING_FOR_VICTIMS: _being_freed,
     Reason.ROOM_HELD: _held,
     Reason.PLANNED_START: _planned,
     Reason.VICTIMS_PROTECTED_UNTIL: _protected_until,
-    Reason.GUARANTEE_BLOCKED: lambda _state, refusal: (
+    Reason.GUARANTEE_BLOCKED: lambda _texts, refusal: (
         f"its guarantee leaves room for it, but {', '.join(refusal.others)} may not be evicted; "
         "it starts when they finish"
     ),
 }
+
+
+class Sentences:
+    """The sentences about one decision; many groups wait for the same reason."""
+
+    def __init__(self, inspection: Inspection) -> None:
+        self._texts = QueueTexts(inspection)
+        self._known: dict[Refusal, str] = {}
+
+    def of(self, refusal: Refusal) -> str:
+        """Why a group waits: which queue and resource, the numbers, and what would change it."""
+        known = self._known.get(refusal)
+        if known is None:
+            known = self._known[refusal] = _sentence(self._texts, refusal)
+        return known
+
+
+def _sentence(texts: QueueTexts, refusal: Refusal) -> str:
+    text = "; also, ".join(_SENTENCES[one.reason](texts, one) for one in (refusal, *refusal.further))
+    return f"{text}; {_circle(texts, refusal)}" if refusal.circle else text

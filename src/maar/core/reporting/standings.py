@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from maar.core.cycle.state import State
+from maar.core.cycle.inspect import Inspection
 from maar.core.fairshare.dominant import roll_up_used
 from maar.core.fairshare.share_out import CONSTRAINTS
 from maar.core.model.metadata import Condition
@@ -25,16 +25,18 @@ from maar.core.tables.past_use import standing_of
 from maar.core.tables.rows import Column, QueueRow
 
 
-def standings(state: State) -> dict[str, QueueStanding]:
+def standings(inspection: Inspection) -> dict[str, QueueStanding]:
     """The standing of every queue, by name; one whose inputs are those of the last cycle is used again."""
-    tables, rows = state.tables, _worth_showing(state)
-    basis = (rows, state.ledger.total, dict(tables.namespace_weights), tables.past_use.factors)
-    answers, found = state.memory.answers("standings"), dict[str, QueueStanding]()
+    tables, rows = inspection.tables, _worth_showing(inspection)
+    basis = (rows, inspection.queues.total, dict(tables.namespace_weights), tables.past_use.factors)
+    answers, found = inspection.answers("standings"), dict[str, QueueStanding]()
     answers.begin(basis)
-    for index, (name, evidence) in enumerate(zip(state.ledger.tree.names, _evidence(state), strict=True)):
+    for index, (name, evidence) in enumerate(
+        zip(inspection.queues.tree.names, _evidence(inspection), strict=True)
+    ):
         standing = answers.recall(name, evidence)
         if not isinstance(standing, QueueStanding):
-            standing = _standing(state, index, rows, evidence)
+            standing = _standing(inspection, index, rows, evidence)
             answers.keep(name, evidence, standing)
         found[name] = standing
     return found | {name: _aside(why) for name, why in tables.set_aside.items()}
@@ -57,17 +59,17 @@ class _Evidence(NamedTuple):
     is_reduced: bool
 
 
-def _evidence(state: State) -> Iterator[_Evidence]:
-    ledger, freed = state.ledger, _being_freed(state)
+def _evidence(inspection: Inspection) -> Iterator[_Evidence]:
+    ledger, freed = inspection.queues, _being_freed(inspection)
     shares = ledger.shares
     return map(
         _Evidence,
         ledger.rows,
         [row.queue for row in ledger.rows],
         [row.changes for row in ledger.rows],
-        _states(state),
+        _states(inspection),
         [freed.get(queue) for queue in range(len(ledger.rows))],
-        _status_used(state),
+        _status_used(inspection),
         ledger.deserved,
         ledger.real,
         ledger.guarantee,
@@ -77,12 +79,14 @@ def _evidence(state: State) -> Iterator[_Evidence]:
     )
 
 
-def _standing(state: State, index: int, rows: tuple[int, ...], evidence: _Evidence) -> QueueStanding:
-    names, row, queue = state.tables.axis.names, state.ledger.rows[index], evidence.queue
+def _standing(
+    inspection: Inspection, index: int, rows: tuple[int, ...], evidence: _Evidence
+) -> QueueStanding:
+    names, row, queue = inspection.tables.axis.names, inspection.queues.rows[index], evidence.queue
     freed = evidence.freed or [0] * len(names)
     binding = {names[row]: CONSTRAINTS[evidence.binding[row]] for row in rows} if index else {}
     allocated = [max(0, have - gone) for have, gone in zip(evidence.deserved, freed, strict=True)]
-    amounts = partial(state.tables.axis.amounts, rows=rows)
+    amounts = partial(inspection.tables.axis.amounts, rows=rows)
     return QueueStanding(
         deserved=amounts(evidence.deserved),
         real_capability=amounts(evidence.real),
@@ -91,28 +95,28 @@ def _standing(state: State, index: int, rows: tuple[int, ...], evidence: _Eviden
         preempting=amounts(freed),
         request=amounts(evidence.request),
         guarantee=amounts(evidence.guarantee, rows=tuple(row for row in rows if evidence.guarantee[row])),
-        share=_written(state.ledger.share(index, evidence.used)) if index else 0.0,
+        share=_written(inspection.queues.share(index, evidence.used)) if index else 0.0,
         state=evidence.state,
         parent=queue.parent if index else "",
         weight=queue.spec.weight,
         binding=binding,
-        conditions=(_reduced_guarantee(state, index, rows, evidence),) if evidence.is_reduced else (),
-        namespaces=_namespaces(state, row, rows) if row.is_leaf else {},
-        past_use=_past_use(state, row.name),
-        history=_history(state, row.name),
+        conditions=(_reduced_guarantee(inspection, index, rows, evidence),) if evidence.is_reduced else (),
+        namespaces=_namespaces(inspection, row, rows) if row.is_leaf else {},
+        past_use=_past_use(inspection, row.name),
+        history=_history(inspection, row.name),
     )
 
 
-def _past_use(state: State, queue: str) -> PastUseStanding | None:
+def _past_use(inspection: Inspection, queue: str) -> PastUseStanding | None:
     """What past use makes of the weight of a queue."""
-    factors = state.tables.past_use.factors
+    factors = inspection.tables.past_use.factors
     part = None if factors is None else factors.parts.get(queue)
     return None if factors is None or part is None else standing_of(part, factors.usage)
 
 
-def _history(state: State, queue: str) -> dict[str, object] | None:
+def _history(inspection: Inspection, queue: str) -> dict[str, object] | None:
     """The past use of a queue as its status should have it; None where the plugin is not configured."""
-    factors = state.tables.past_use.factors
+    factors = inspection.tables.past_use.factors
     return None if factors is None else factors.written.get(queue, {})
 
 
@@ -125,68 +129,70 @@ def _aside(why: str) -> QueueStanding:
     )  # fmt: skip
 
 
-def _worth_showing(state: State) -> tuple[int, ...]:
+def _worth_showing(inspection: Inspection) -> tuple[int, ...]:
     """The resources that the cluster has, or that a queue requests or has reserved, by name."""
-    ledger, names = state.ledger, state.tables.axis.names
+    ledger, names = inspection.queues, inspection.tables.axis.names
     wanted = ledger.shares.request[:, 0] + ledger.claims.guarantee.max(axis=1) + np.array(ledger.used[0])
     rows = [row for row, total in enumerate(ledger.total) if total or wanted[row]]
     return tuple(sorted(rows, key=lambda row: names[row]))
 
 
-def _reduced_guarantee(state: State, index: int, rows: tuple[int, ...], evidence: _Evidence) -> Condition:
+def _reduced_guarantee(
+    inspection: Inspection, index: int, rows: tuple[int, ...], evidence: _Evidence
+) -> Condition:
     """The condition of a queue whose guarantee is not in force as it is written."""
-    asked = state.ledger.claims.guarantee[:, index]
+    asked = inspection.queues.claims.guarantee[:, index]
     reserved = tuple(row for row in rows if asked[row] or evidence.guarantee[row])
-    guarantee = state.tables.axis.amounts(evidence.guarantee, reserved)
+    guarantee = inspection.tables.axis.amounts(evidence.guarantee, reserved)
     message = f"not all guarantees can hold; {guarantee} of this queue's is in force"
     return Condition(type=GUARANTEE_REDUCED, status="True", reason=GUARANTEE_REDUCED, message=message)
 
 
-def _namespaces(state: State, row: QueueRow, rows: tuple[int, ...]) -> dict[str, NamespaceStanding]:
+def _namespaces(inspection: Inspection, row: QueueRow, rows: tuple[int, ...]) -> dict[str, NamespaceStanding]:
     """The standing of the namespaces when the cycle began: the numbers that their order follows from."""
-    weights, axis = state.tables.namespace_weights, state.tables.axis
+    weights, axis = inspection.tables.namespace_weights, inspection.tables.axis
     names = {name for name, column in row.namespaces.items() if any(column)}
     names.update([name for name, groups in row.members.items() if groups])
-    found, factors = {}, state.tables.past_use.factors
-    parts = {} if factors is None else state.parts_of_use(row.index)
+    found, factors = {}, inspection.tables.past_use.factors
+    parts = {} if factors is None else inspection.tables.past_use.inside(row, weights)
     for name in sorted(names):
         used, weight = row.namespaces.get(name) or axis.zeros(), weights.get(name, 1)
         past_use = standing_of(parts[name], factors.usage) if factors is not None and name in parts else None
         weighs = weight if past_use is None or past_use.factor == 1 else weight * past_use.factor
-        share = _written(state.ledger.dominant(used, weighs))
+        share = _written(inspection.queues.dominant(used, weighs))
         found[name] = NamespaceStanding(
             weight=weight, used=axis.amounts(used, rows), share=share, past_use=past_use
         )
     return found
 
 
-def _status_used(state: State) -> list[Column]:
+def _status_used(inspection: Inspection) -> list[Column]:
     """What the pods of every queue hold, those that are leaving included."""
-    used = np.array([row.status_used for row in state.ledger.rows], np.int64).T  # [R, Q]
-    columns: list[Column] = roll_up_used(state.ledger.tree, used).T.tolist()
+    used = np.array([row.status_used for row in inspection.queues.rows], np.int64).T  # [R, Q]
+    columns: list[Column] = roll_up_used(inspection.queues.tree, used).T.tolist()
     return columns
 
 
-def _being_freed(state: State) -> Mapping[int, Column]:
+def _being_freed(inspection: Inspection) -> Mapping[int, Column]:
     """What is being freed for queues: victims outside them, evicted for their groups and not gone yet."""
-    ledger, columns = state.ledger, dict[int, Column]()
-    for pod in state.tables.leaving.values():
-        beneficiary = state.tables.groups.get(pod.evicted_for)
+    ledger, columns = inspection.queues, dict[int, Column]()
+    for pod in inspection.tables.leaving.values():
+        beneficiary = inspection.tables.groups.get(pod.evicted_for)
         if beneficiary is None or beneficiary.leaf is None or not pod.is_live:
             continue
         leaf = pod.group.leaf if pod.group is not None else None
         theirs = ledger.paths[leaf.index] if leaf is not None else ()
         for queue in ledger.paths[beneficiary.leaf.index]:
             if queue not in theirs:
-                column = columns.setdefault(queue, state.tables.axis.zeros())
+                column = columns.setdefault(queue, inspection.tables.axis.zeros())
                 for resource, amount in pod.shape.needs:
                     column[resource] += amount
     return columns
 
 
-def _states(state: State) -> list[QueueState]:
+def _states(inspection: Inspection) -> list[QueueState]:
     """The state of every queue; with nothing asked to close, no pod group is looked at."""
-    ledger = state.ledger
+    ledger = inspection.queues
     asked = {index for index, row in enumerate(ledger.rows) if row.queue.is_asked_to_close}
     states: list[QueueState] = ["Open"] * len(ledger.rows)
     if not asked:

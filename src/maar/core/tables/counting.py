@@ -1,6 +1,6 @@
 """Where pods count: on their node, in their leaf and namespace, and in the cluster's budget."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 
 from maar.core.model.names import natural
 from maar.core.tables.axis import Needs
@@ -18,6 +18,15 @@ def add_needs(column: Column, needs: Needs, sign: int) -> None:
     """Add what a pod needs to a column, or take it away."""
     for row, amount in needs:
         column[row] += sign * amount
+
+
+def together(pods: Iterable[PodRow]) -> Needs:
+    """What pods need together."""
+    amounts: dict[int, int] = {}
+    for pod in pods:
+        for resource, amount in pod.shape.needs:
+            amounts[resource] = amounts.get(resource, 0) + amount
+    return tuple(amounts.items())
 
 
 def count(pod: PodRow, nodes: Mapping[str, NodeRow], budget: Column) -> None:

@@ -9,7 +9,6 @@ import msgspec
 import numpy as np
 
 from maar.core.cycle import decide, settle
-from maar.core.cycle.queue_ledger import QueueLedger
 from maar.core.fairshare import FairShares
 from maar.core.model.events import AnyObject, Upserted
 from maar.core.model.metadata import Object
@@ -42,8 +41,8 @@ def queue_shares(objects: Iterable[Object], now: float) -> QueueShares:
     usage = usage_in_force([row.queue for row in tables.queues.values()])
     configuration = with_usage(replace(DEFAULT, actions=()), usage)
     settle(tables, configuration, now)
-    standings = standings_of(decide(tables, configuration, now))
-    ledger = QueueLedger(tables)
+    inspection = decide(tables, configuration, now)
+    standings, ledger = standings_of(inspection), inspection.queues
     used = np.array([row.status_used for row in tables.rows], np.int64).T  # [R, Q]
     return QueueShares(
         queues=queues_with_statuses(tables, standings),

@@ -57,10 +57,11 @@ from maar.core.cycle.evicting.units import Rank, Unit
 from maar.core.cycle.evicting.victim_search import VictimSearch
 from maar.core.cycle.group_class import Block
 from maar.core.cycle.group_state import GroupState
-from maar.core.cycle.placing.turn_pods import for_eviction, together
+from maar.core.cycle.placing.turn_pods import for_eviction
 from maar.core.cycle.state import Eviction
 from maar.core.model.reasons import Refusal
 from maar.core.tables.axis import Needs
+from maar.core.tables.counting import together
 from maar.core.tables.rows import Column
 
 

@@ -15,7 +15,7 @@ from maar.core.cycle.group_state import GroupState
 from maar.core.cycle.state import State
 from maar.core.model.pod_group import PromisedRoom, PromiseToJob
 from maar.core.model.writes import Resume
-from maar.core.tables.rows import GroupRow, PodRow
+from maar.core.tables.rows import PodRow
 
 _PROMISED_FOR_S: Final = 60.0  # room, to pods that are yet to be made
 
@@ -108,14 +108,3 @@ def resumptions(state: State) -> Iterator[Resume]:
                 jobs[one.job.metadata.name] = promise
         if jobs:
             yield Resume(pod_group=key, room=PromisedRoom(until=until, jobs=jobs))
-
-
-def while_suspended(row: GroupRow, message: str) -> str:
-    """What a group waits for whose Job is suspended, after why it has no pods."""
-    if row.suspended_for is None:
-        return message
-    purpose = f" for {row.suspended_for}" if "/" in row.suspended_for else f" by {row.suspended_for}"
-    return (
-        f"its pods were evicted{purpose}, and Maar has suspended their Job, which is resumed when its turn "
-        f"comes; {message}"
-    )

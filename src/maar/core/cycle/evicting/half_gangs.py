@@ -13,9 +13,10 @@ from collections.abc import Iterable, Sequence
 from maar.core.cycle.evicting.promises import Promises
 from maar.core.cycle.evicting.protection import Protection
 from maar.core.cycle.group_state import GroupState
-from maar.core.cycle.placing.turn_pods import for_eviction, for_next_turn, together
+from maar.core.cycle.placing.turn_pods import for_eviction, for_next_turn
 from maar.core.cycle.state import Eviction, State
 from maar.core.cycle.turn_order import Phase, TurnOrder
+from maar.core.tables.counting import together
 from maar.core.tables.rows import PodRow
 
 Victims = dict[GroupState, tuple[PodRow, ...]]

@@ -11,10 +11,10 @@ from functools import cached_property
 from maar.core.cycle.gate.enqueue_gate import has_pods
 from maar.core.cycle.group_state import GroupState
 from maar.core.cycle.placing.empty_cluster import EmptyCluster
-from maar.core.cycle.placing.turn_pods import for_next_turn, together
+from maar.core.cycle.placing.turn_pods import for_next_turn
 from maar.core.cycle.queue_ledger import is_beyond
 from maar.core.cycle.state import State
-from maar.core.tables.counting import add_needs
+from maar.core.tables.counting import add_needs, together
 from maar.core.tables.rows import Column, PodRow
 
 

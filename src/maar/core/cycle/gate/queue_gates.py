@@ -10,9 +10,9 @@ from collections.abc import Iterable, Iterator
 
 from maar.core.cycle.group_state import GroupState
 from maar.core.cycle.placing.room import NOWHERE
-from maar.core.cycle.placing.turn_pods import together
 from maar.core.cycle.state import State
 from maar.core.model.writes import RemoveGate
+from maar.core.tables.counting import together
 from maar.core.tables.groups import ADMITTED_PHASES, lacks_gated_pods
 from maar.core.tables.rows import GroupRow, PodRow
 

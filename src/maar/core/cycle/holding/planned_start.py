@@ -26,10 +26,10 @@ from maar.core.cycle.group_state import GroupState
 from maar.core.cycle.holding.held_room import PlannedStart
 from maar.core.cycle.limits import Limits
 from maar.core.cycle.placing.room import NOWHERE
-from maar.core.cycle.placing.turn_pods import together
 from maar.core.cycle.state import State
 from maar.core.fairshare.water_fill import Ints
 from maar.core.tables.axis import times
+from maar.core.tables.counting import together
 from maar.core.tables.rows import NodeRow, PodRow
 from maar.core.tables.run_times import RunTimes, time_after
 from maar.core.tables.shapes import Shape

@@ -14,10 +14,11 @@ from maar.core.cycle.holding.held_room import Hold, PlannedStart
 from maar.core.cycle.holding.planned_start import StartSearch
 from maar.core.cycle.limits import Limits
 from maar.core.cycle.placing.group_placement import GroupPlacement, wait_for_claims
-from maar.core.cycle.placing.turn_pods import for_allocate, for_backfill, for_next_turn, together
+from maar.core.cycle.placing.turn_pods import for_allocate, for_backfill, for_next_turn
 from maar.core.cycle.state import State
 from maar.core.cycle.turn_order import Phase
 from maar.core.policy.configured import SlaSettings
+from maar.core.tables.counting import together
 from maar.core.tables.groups import ADMITTED_PHASES
 from maar.core.tables.rows import GroupRow, PodRow
 from maar.core.tables.run_times import time_after

@@ -27,7 +27,7 @@ from maar.core.tables.tables import Tables
 
 Move = tuple[Sequence[PodRow], int, int]  # of pods to a node (+1), or off it (-1)
 
-MANY_PODS: Final = 1_000_000  # of one shape on one node
+_MANY_PODS: Final = 1_000_000  # of one shape on one node
 _MANY_NODES: Final = 50  # that have room; so many are not counted again one by one
 
 
@@ -136,6 +136,19 @@ class NodeChooser:
         """The nodes that pods may be placed on. [N]"""
         return self._columns.usable
 
+    def suits(self, shape: Shape) -> Flags:
+        """The nodes that a shape may go to, room, other pods and plugins aside; not to be changed. [N]"""
+        return self.stack.mask(shape)
+
+    def obstacles(self, shape: Shape) -> Sequence[tuple[Flags, str]]:
+        """What keeps a shape off nodes: which it is the first to exclude, and a clause. [N]"""
+        return self.stack.obstacles(shape)
+
+    @property
+    def allocatable(self) -> Ints:
+        """What the nodes have. [R, N]"""
+        return self.room.columns()[0]
+
     def must_join_others(self, pod: PodRow) -> bool:
         """Whether the pod affinity of a pod requires it to be near pods that are on nodes already."""
         neighbours = self._neighbours_for(pod)
@@ -194,7 +207,7 @@ class NodeChooser:
         if changes == room.changes:
             return pods
         if known is None or known[0] < room.given_back:
-            per_node = self.pods_per_node(shape, self.idle("now"), MANY_PODS)  # [N]
+            per_node = self.pods_per_node(shape, self.idle("now"), _MANY_PODS)  # [N]
             nodes = np.flatnonzero(per_node).tolist()
             known = self._roomy[shape] = (room.given_back, nodes, int(per_node.sum()))
         if len(known[1]) > _MANY_NODES:

@@ -1,9 +1,6 @@
 """Which pods of a group a turn is about: those that make it ready, or one more."""
 
-from collections.abc import Iterable
-
 from maar.core.cycle.group_state import GroupState
-from maar.core.tables.axis import Needs
 from maar.core.tables.rows import PodRow
 
 
@@ -55,12 +52,3 @@ def next_turn(group: GroupState, pods: list[PodRow]) -> list[PodRow]:
         if pod not in chosen:
             chosen.append(pod)
     return chosen if len(chosen) >= missing_pods and not any(tasks.values()) else []
-
-
-def together(pods: Iterable[PodRow]) -> Needs:
-    """What pods need together."""
-    amounts: dict[int, int] = {}
-    for pod in pods:
-        for resource, amount in pod.shape.needs:
-            amounts[resource] = amounts.get(resource, 0) + amount
-    return tuple(amounts.items())

@@ -6,6 +6,9 @@ from typing import Final
 from maar.core.cycle.allocate import allocate, backfill
 from maar.core.cycle.cleanup import cleanup
 from maar.core.cycle.enqueue import admit_all, enqueue
+from maar.core.cycle.evicting.batch_jobs import resumptions, suspended_jobs
+from maar.core.cycle.gate.queue_gates import gates_to_remove
+from maar.core.cycle.inspection import Inspection
 from maar.core.cycle.memory import Memory
 from maar.core.cycle.preempt import preempt
 from maar.core.cycle.reclaim import reclaim
@@ -30,11 +33,26 @@ def decide(
     memory: Memory | None = None,
     *,
     before: str = "",
-) -> State:
-    """Decide for the whole cluster: the state after all actions, or with `before`, as that action begins.
+) -> Inspection:
+    """Decide for the whole cluster, or with `before`, up to that action.
 
     The tables are settled and stay as they are. A memory, where there is one, saves work and changes nothing.
     """
+    state = run_actions(tables, configuration, now, memory, before=before)
+    if not before:
+        _finish(state)  # 3. what follows for Jobs, gates and volumes
+    return Inspection(state)
+
+
+def run_actions(
+    tables: Tables,
+    configuration: Configuration,
+    now: float,
+    memory: Memory | None = None,
+    *,
+    before: str = "",
+) -> State:
+    """The state after all actions, or as an action begins."""
     # 1. share the cluster out, see promises as kept, and find the classes of equal groups
     state = State(tables, configuration, now, memory or Memory())
     if "enqueue" not in configuration.actions:
@@ -44,3 +62,18 @@ def decide(
             break
         ACTIONS[action](state)
     return state
+
+
+def _finish(state: State) -> None:
+    """Decide what follows from all actions together; most of it concerns few clusters, and is skipped."""
+    for group in state.groups.short():  # they hold too few nodes, and may have no pods to place
+        group.was_unschedulable |= not group.pending and not group.is_ready
+    if state.evictions:
+        state.suspended_jobs = suspended_jobs(state)
+    if state.promised:
+        state.resumptions = tuple(resumptions(state))
+    gated = [row for row in state.groups.classes.others.values() if row.has_queue_gate]
+    if gated:
+        state.gate_removals = gates_to_remove(state, gated)
+    if state.selections:
+        state.volume_selections = tuple(state.places.claims.selections(state.selections))
