@@ -31,7 +31,7 @@ groups apart besides their rows (`Distinctions`, `Waits`) is compared with the l
 
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from math import inf
 from typing import Final, NamedTuple, Protocol
@@ -129,18 +129,13 @@ class Classes:
     others: dict[str, GroupRow] = field(default_factory=dict)  # each is a class of one
     _members: dict[str, tuple[GroupClass, GroupRow]] = field(default_factory=dict)  # by the key of the group
     _classes: dict[object, GroupClass] = field(default_factory=dict)  # by signature
-    _blocks: dict[BlockKey, Block] = field(default_factory=dict)
+    blocks: dict[BlockKey, Block] = field(default_factory=dict)  # those that have classes
     _seen: int = 0  # of the changes of groups
     _waits: Waits = _NO_WAITS  # as in the last decision
     _distinctions: Distinctions = NO_DISTINCTIONS  # likewise
 
     def __iter__(self) -> Iterator[GroupClass]:
         return iter(self._classes.values())
-
-    @property
-    def blocks(self) -> Collection[Block]:
-        """All blocks that have classes."""
-        return self._blocks.values()
 
     def of(self, key: str) -> GroupClass | None:
         """The class of a group that waits and holds nothing; None where it is like no other."""
@@ -196,7 +191,7 @@ class Classes:
             if not one.rows:
                 del self._classes[one.signature], one.block.classes[one]
                 if not one.block.classes:
-                    del self._blocks[one.block.key]
+                    del self.blocks[one.block.key]
 
     def _put(self, row: GroupRow, *, has_waiting_pods: bool) -> None:
         if row.leaf is not None and row.phase in _PHASES:
@@ -211,7 +206,7 @@ class Classes:
                         key = BlockKey(
                             row.leaf, row.namespace, row.priority, row.phase, is_ready, passed, apart
                         )
-                        one = self._add(signature, self._blocks.setdefault(key, Block(key)), row)
+                        one = self._add(signature, self.blocks.setdefault(key, Block(key)), row)
                     self._join(row, one)
                     return
         if has_waiting_pods:

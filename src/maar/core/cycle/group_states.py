@@ -108,6 +108,10 @@ class GroupStates:
             self._may_wait[block] = list(known)
         return known
 
+    def unread(self) -> list[Block]:
+        """The blocks of which no state has been asked for."""
+        return [block for block in self.classes.blocks.values() if block not in self._of_blocks]
+
     def is_read(self, block: Block) -> bool:
         """Whether the states of a block have been asked for."""
         return block in self._of_blocks
@@ -115,18 +119,18 @@ class GroupStates:
     @property
     def of_classes(self) -> list[GroupState]:
         """The states of all classes."""
-        return [group for block in self.classes.blocks for group in self.of_block(block)]
+        return [group for block in self.classes.blocks.values() for group in self.of_block(block)]
 
     @property
     def of_classes_outside(self) -> list[GroupState]:
         """The states of the classes of groups that had not been admitted when the cycle began."""
-        blocks = [block for block in self.classes.blocks if block.key.phase == "Pending"]
+        blocks = [block for block in self.classes.blocks.values() if block.key.phase == "Pending"]
         return [group for block in blocks for group in self.of_block(block)]
 
     @property
     def waiting(self) -> list[GroupState]:
         """The groups of leaf queues that had pods without a place when the cycle began."""
-        for block in self.classes.blocks:
+        for block in self.classes.blocks.values():
             self.of_block(block)
         return self.read_waiting()
 

@@ -36,7 +36,7 @@ class PossibleTurns:
     def divide(self) -> tuple[list[GroupState], list[GroupState]]:
         """Groups whose turn may succeed; and where the age of a namespace can matter, those whose cannot."""
         states, wait = self.state.groups, list[GroupState]()
-        unread = [block for block in states.classes.blocks if not states.is_read(block)]
+        unread = states.unread()
         for block in [block for block in unread if self._may_have_turns(block)]:
             states.of_block(block)
         wait = [group for group in states.read_waiting() if self._wants(group)]

@@ -137,8 +137,12 @@ class _Namespace(_Branch):
     def replace(self, group: GroupState, job: Job) -> None:
         """Put a job that is not older in the place of one that waits no longer."""
         self.jobs.replace(group, job)
-        self._count_age(job[-1].row.created)
-        self._forget_age(group.row.created)
+        created = job[-1].row.created
+        if created != group.row.created:
+            self._count_age(created)
+            self._forget_age(group.row.created)
+        elif self.hopeless:
+            self._pass_hopeless()
 
     def _count_age(self, created: float) -> None:
         if created in self._by_age:

@@ -64,7 +64,7 @@ class EvictionTurns:
         for group in state.groups.read_waiting():
             if group.pending and group.phase in ADMITTED_PHASES and not _is_of_block(group):
                 self._groups.setdefault(group.leaf, []).append(group)
-        for block in state.groups.classes.blocks:
+        for block in state.groups.classes.blocks.values():
             if block.key.phase in ADMITTED_PHASES:
                 self._blocks.setdefault(block.key.leaf.index, []).append(block)
         for leaf in {**self._groups, **self._blocks}:
