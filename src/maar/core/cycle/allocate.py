@@ -77,14 +77,14 @@ def keep_promises(state: State) -> None:
         pods = sorted(by_group[key], key=state.pod_order)
         nodes = {pod.key: state.unplace(pod, "later") for pod in pods}
         with state.trial() as trial:
-            if all(_bind_best(state, pod) for pod in pods) and _is_enough(state, pods):
+            if all(_try_bind(state, pod) for pod in pods) and _is_enough(state, pods):
                 trial.keep()
         if trial.is_kept:
             wait_for_claims(state, pods)
             keep_nodes_for_pods_to_come(state, state.group_of(pods[0]))
             continue
         with state.trial() as trial:
-            if all(_promise_again(state, pod, nodes[pod.key]) for pod in pods) and _is_enough(state, pods):
+            if all(_try_promise(state, pod, nodes[pod.key]) for pod in pods) and _is_enough(state, pods):
                 trial.keep()
         if not trial.is_kept:
             _release(state, pods)
@@ -172,14 +172,14 @@ def _take_round(
     return again
 
 
-def _promise_again(state: State, pod: PodRow, node: int) -> bool:
+def _try_promise(state: State, pod: PodRow, node: int) -> bool:
     is_possible = state.places.best(pod, "later") == node  # its promised node comes first
     if is_possible:
         state.place(state.group_of(pod), pod, node, "later")
     return is_possible
 
 
-def _bind_best(state: State, pod: PodRow) -> bool:
+def _try_bind(state: State, pod: PodRow) -> bool:
     node = state.places.best(pod, "now")
     if node != NOWHERE:
         state.place(state.group_of(pod), pod, node)

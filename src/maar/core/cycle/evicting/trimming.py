@@ -40,10 +40,10 @@ class Trimming:
                 self.promises.count_room()
             groups = {unit.row.key: unit.group for unit in self.taken}
             self._crippled = {key for key, group in groups.items() if is_crippled(state, group)}
-            needed += [unit for unit in tested if not self._is_dropped(unit)]
+            needed += [unit for unit in tested if not self._try_drop(unit)]
         return needed[::-1]
 
-    def _is_dropped(self, unit: Unit) -> bool:
+    def _try_drop(self, unit: Unit) -> bool:
         """Put a unit back, and take it again where it is needed."""
         state = self.state
         nodes = {pod.counted.node.index for pod in unit.pods if pod.counted is not None}

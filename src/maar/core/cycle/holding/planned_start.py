@@ -160,7 +160,7 @@ class StartSearch:
             return None
         for pods in state.places.tries(self.pods, len(self.pods), "later"):
             with state.trial():
-                if all(self._takes(pod) for pod in pods):
+                if all(self._try_take(pod) for pod in pods):
                     return self._then(gone)
         with state.trial():
             return self._then(gone) if self._are_packed() else None
@@ -178,7 +178,7 @@ class StartSearch:
             return max(amount / (total[resource] or 1) for resource, amount in pod.shape.needs)
 
         return all(
-            self._takes(pod, self._tightest(pod))
+            self._try_take(pod, self._tightest(pod))
             for pod in sorted(self.pods, key=lambda pod: (-size(pod), pod.key))
         )
 
@@ -191,7 +191,7 @@ class StartSearch:
             left += (idle[resource] - amount) / (self.state.ledger.total[resource] or 1)
         return int(np.where(mask, left, np.inf).argmin()) if mask.any() else NOWHERE
 
-    def _takes(self, pod: PodRow, wanted: int | None = None) -> bool:
+    def _try_take(self, pod: PodRow, wanted: int | None = None) -> bool:
         """Place a pod on a node, where one is wanted on that one; not where it finds none."""
         node = self.state.places.best(pod, "later", NOWHERE if wanted is None else wanted)
         if node == NOWHERE or wanted not in (node, None):
@@ -235,7 +235,7 @@ class StartSearch:
                     continue
                 for other in others:
                     state.evict(other)
-                if not self._takes(pod, node):
+                if not self._try_take(pod, node):
                     continue
                 leaving += others
                 again = self._to_leave(pod, node)

@@ -41,7 +41,7 @@ def hold_room(state: State) -> None:
     holders.sort(key=lambda one: (one[0], one[1].row.order))
     for place, (_, group) in enumerate(holders, start=1):
         planned = _planned(state, group)
-        if _starts(state, group, planned, is_last=place == len(holders)):
+        if _try_start(state, group, planned, is_last=place == len(holders)):
             continue
         if planned is not None and _may_hold(state, group, settings):
             _hold(state, group, planned)
@@ -73,7 +73,7 @@ class FirstInOrder:
         elif planned.start != state.now:
             _hold(state, group, planned)
         elif self.limits.allow(group.leaf, planned.needs):
-            _starts(state, group, planned, is_last=False)
+            _try_start(state, group, planned, is_last=False)
 
 
 def _may_hold(state: State, group: GroupState, settings: SlaSettings) -> bool:
@@ -125,7 +125,7 @@ def _planned(state: State, group: GroupState) -> PlannedStart | None:
     return StartSearch(state, group, for_next_turn(group), state.run_times).earliest()
 
 
-def _starts(state: State, group: GroupState, planned: PlannedStart | None, *, is_last: bool) -> bool:
+def _try_start(state: State, group: GroupState, planned: PlannedStart | None, *, is_last: bool) -> bool:
     """Let a group start that has held room, whoever else waits: on the nodes of its planned start, if it can.
 
     On other nodes it could be in the way of the next that holds room, so it takes its turn for them.
@@ -136,7 +136,7 @@ def _starts(state: State, group: GroupState, planned: PlannedStart | None, *, is
             planned is not None
             # A start now has been allowed with all placed who held room before, and exactly so.
             and (planned.start == state.now or limits.allow(group.leaf, planned.needs))
-            and all(_is_bound(state, pod, planned.nodes[pod.key]) for pod in pods)
+            and all(_try_bind(state, pod, planned.nodes[pod.key]) for pod in pods)
         ):
             trial.keep()
     if trial.is_kept:
@@ -147,7 +147,7 @@ def _starts(state: State, group: GroupState, planned: PlannedStart | None, *, is
     return True
 
 
-def _is_bound(state: State, pod: PodRow, node: int) -> bool:
+def _try_bind(state: State, pod: PodRow, node: int) -> bool:
     is_possible = state.places.best(pod, "now", node) == node
     if is_possible:
         state.take(pod, node, "now")

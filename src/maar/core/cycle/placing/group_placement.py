@@ -145,19 +145,19 @@ class MixedTurn:
             self.chosen.clear()
             self.of_task.clear()
             with self.state.trial() as trial:
-                if self._finds_enough(order, missing, tasks):
+                if self._try_take_enough(order, missing, tasks):
                     trial.keep()
             if trial.is_kept:
                 wait_for_claims(self.state, list(self.chosen.values()))
                 return True
         return False
 
-    def _finds_enough(self, pods: Sequence[PodRow], missing: int, tasks: dict[str, int]) -> bool:
+    def _try_take_enough(self, pods: Sequence[PodRow], missing: int, tasks: dict[str, int]) -> bool:
         """Place pods of tasks that have a minimum first, then others, until the group is ready."""
         for pod in pods if tasks else ():
             if self.of_task[pod.task] < tasks.get(pod.task, 0):
-                self._takes(pod)
-        while self._might_find_more(pods, max(missing, 1)):
+                self._try_take(pod)
+        while self._take_until(pods, max(missing, 1)):
             self.failed.clear()
         return (
             bool(self.chosen)
@@ -165,7 +165,7 @@ class MixedTurn:
             and all(self.of_task[task] >= least for task, least in tasks.items())
         )
 
-    def _might_find_more(self, pods: Sequence[PodRow], wanted: int) -> bool:
+    def _take_until(self, pods: Sequence[PodRow], wanted: int) -> bool:
         """Place pods until they are enough; returns whether some found no node before others had theirs.
 
         Who wants to be near those may find one now.
@@ -174,11 +174,11 @@ class MixedTurn:
         for pod in pods:
             if len(self.chosen) >= wanted:
                 return False
-            if pod.key not in self.chosen and not self._takes(pod) and before is None:
+            if pod.key not in self.chosen and not self._try_take(pod) and before is None:
                 before = len(self.chosen)
         return self.state.places.any_has_affinity and before is not None and len(self.chosen) > before
 
-    def _takes(self, pod: PodRow) -> bool:
+    def _try_take(self, pod: PodRow) -> bool:
         """Place one pod; what failed once fails for all equal pods, until another pod is placed."""
         shape, placement, places = pod.shape, self.placement, self.state.places
         alike = (shape, pod.labels if places.any_has_affinity else ())
@@ -187,7 +187,7 @@ class MixedTurn:
         if (
             not places.never_fits(shape)
             and placement.limits.allow(self.group.leaf, shape.needs)
-            and self._is_placed(pod)
+            and self._try_place(pod)
         ):
             self.chosen[pod.key] = pod
             self.of_task[pod.task] += 1
@@ -195,7 +195,7 @@ class MixedTurn:
         self.failed.add(alike)
         return False
 
-    def _is_placed(self, pod: PodRow) -> bool:
+    def _try_place(self, pod: PodRow) -> bool:
         unplaceable, places = self.placement.unplaceable, self.state.places
         if pod.shape in unplaceable:
             return False
