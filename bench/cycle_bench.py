@@ -5,6 +5,7 @@ import random
 import statistics
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -84,18 +85,18 @@ def placed(events: list[Event], times: int) -> tuple[float, float, int, int]:
 def naive(nodes: int) -> float:
     """The reference: seconds to place one pod by scoring every node."""
     # Imported here: other benchmarks take events from this module to trees that have these elsewhere.
-    from maar.core.cycle.placing.node_chooser import NodeChooser  # noqa: PLC0415
-    from maar.core.cycle.state import State  # noqa: PLC0415
+    from maar.core.cycle import decide  # noqa: PLC0415
+    from maar.core.cycle.inspect import NodeChooser  # noqa: PLC0415
 
     engine = Engine()
     engine.feed([*cluster(nodes), *queues(), *work(10, 1)])
     engine.tables.settle()
-    state = State(engine.tables, engine.configuration, 0.0)
-    pods = [group.pending[0] for group in state.waiting]
+    room = decide(engine.tables, replace(engine.configuration, actions=()), 0.0).nodes.room
+    pods = [row.pending[0] for row in engine.tables.waiting.values()]
 
     def place() -> None:
         for pod in pods:
-            NodeChooser(engine.tables, state.room, engine.configuration).best(pod, "now")
+            NodeChooser(engine.tables, room, engine.configuration).best(pod, "now")
 
     return seconds(place) / len(pods)
 

@@ -36,7 +36,8 @@ def decide(
 ) -> Inspection:
     """Decide for the whole cluster, or with `before`, up to that action.
 
-    The tables are settled and stay as they are. A memory, where there is one, saves work and changes nothing.
+    The tables are settled and stay as they are. A memory, where there is one, saves work and
+    changes nothing.
     """
     state = run_actions(tables, configuration, now, memory, before=before)
     if not before:
@@ -65,7 +66,7 @@ def run_actions(
 
 
 def _finish(state: State) -> None:
-    """Decide what follows from all actions together; most of it concerns few clusters, and is skipped."""
+    """Decide what follows from all actions together, where there is anything to follow."""
     for group in state.groups.short():  # they hold too few nodes, and may have no pods to place
         group.was_unschedulable |= not group.pending and not group.is_ready
     if state.evictions:

@@ -1,7 +1,7 @@
 """Whether an action may evict a group that runs, and for whom, asked of the action itself.
 
-Of every group that waits when reclaim or preempt begins it is asked whether it may take the unit that the
-group would give next.
+Of every group that waits when reclaim or preempt begins it is asked whether it may take the unit
+that the group would give next.
 """
 
 from collections.abc import Iterator

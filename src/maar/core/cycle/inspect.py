@@ -1,11 +1,12 @@
-"""What other packages may ask of a decision; `maar.core.cycle` makes one, and nothing else is public.
+"""What other packages may ask of a decision, which `maar.core.cycle` makes.
 
-- `Inspection` is what `decide` returns: the queues, the nodes and the groups as the decision left them, what
-  it decided (`decided`), and what is in the way of a group.
+- `Inspection` is what `decide` returns: the queues, the nodes and the groups as the decision left
+  them, what it decided (`decided`), and what is in the way of a group.
+- `for_next_turn` gives the pods that a group has to place next.
 - `TurnOrders` are the orders in which groups take their turns; `Turns` is one of them.
 - `eviction_risk` says whether an action may evict a group, and for whom.
 
-The other names are types, for annotations, and `for_next_turn`, the pods that a group has to place next.
+The other names are types, for annotations.
 """
 
 from maar.core.cycle.eviction_risk import EvictionRisk, eviction_risk

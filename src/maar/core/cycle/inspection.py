@@ -1,8 +1,9 @@
 """What a decision found and decided, for those who report and explain it: questions, and no orders.
 
-No policy is in here: an answer is one call, or a few, into the modules that decide, so that it cannot differ
-from the decision. Columns are the ledger's own lists: whoever reads them may keep them, and changes none.
-Where a question has to move something, it is a context manager, which puts it back.
+No policy is in here: an answer is one call, or a few, into the modules that decide, so that it
+cannot differ from the decision. Columns are the ledger's own lists: whoever reads them may keep
+them, and changes none. Where a question has to move something, it is a context manager, which puts
+it back.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -82,7 +83,7 @@ class Inspection:
     ) -> Refusal | None:
         """The ceiling or the reservation that keeps a group from using this much more.
 
-        That of a larger cluster has any number of nodes more, where groups that hold room have started.
+        A larger cluster has any number of nodes more, and groups that hold room have started there.
         """
         ledger = self._larger if of_larger_cluster else self.queues
         return beyond_limits(ledger, self.tables.axis.names, group.leaf, needs)

@@ -1,8 +1,8 @@
 """The orders in which groups take their turns, each from its beginning, for those who explain them.
 
-Groups that wait for admission have an order; then those whose queues stay within what they deserve (fair),
-those that borrow what is idle (lent), and those whose pods ask for nothing (backfill). An order is that of
-the cycle itself (`turn_order.py`), walked as if no turn placed anything.
+Groups that wait for admission have an order; then those whose queues stay within what they deserve
+(fair), those that borrow what is idle (lent), and those whose pods ask for nothing (backfill). An
+order is that of the cycle itself (`turn_order.py`), walked as if no turn placed anything.
 """
 
 from collections.abc import Iterator, Sequence
@@ -73,13 +73,13 @@ class TurnOrders:
     def __init__(
         self, tables: Tables, configuration: Configuration, now: float, *, is_full: bool = False
     ) -> None:
-        """Where it is known that no turn places anything (`is_full`), no turns are taken to find out."""
+        """Where no turn is known to place anything (`is_full`), none is taken to find out."""
         self._tables, self._configuration, self._now, self._is_full = tables, configuration, now, is_full
         self._fair: State | None = None
         settle(tables, configuration, now)
 
     def kind_of(self, row: GroupRow) -> OrderKind | None:
-        """The first order in which a group is not let through; None where it has nothing to place."""
+        """The first order that a group does not pass; None where it has nothing to place."""
         fair = self._of_allocate()
         group = fair.group(row)
         if group.phase == "Pending":

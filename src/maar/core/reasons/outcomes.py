@@ -29,12 +29,12 @@ _BRIEF: Final = {  # by phase, what holds the group, and whether it is unschedul
 }
 
 
-def outcomes(inspection: Inspection, *, is_brief: bool) -> dict[str, GroupOutcome]:
+def outcomes(inspection: Inspection, sentences: Sentences, *, is_brief: bool) -> dict[str, GroupOutcome]:
     """What becomes of every group that the cycle looked at, or that is not where it should be."""
     with inspection.without_held_room() as holds:
         if is_brief:
             return _brief(inspection, holds)
-        return _diagnosed(inspection, Diagnosis(inspection, holds))
+        return _diagnosed(inspection, sentences, Diagnosis(inspection, holds))
 
 
 def _brief(inspection: Inspection, holds: Sequence[Hold]) -> dict[str, GroupOutcome]:
@@ -62,10 +62,9 @@ def _brief(inspection: Inspection, holds: Sequence[Hold]) -> dict[str, GroupOutc
     return outcomes
 
 
-def _diagnosed(inspection: Inspection, diagnosis: Diagnosis) -> dict[str, GroupOutcome]:
+def _diagnosed(inspection: Inspection, sentences: Sentences, diagnosis: Diagnosis) -> dict[str, GroupOutcome]:
     known = KnownOutcomes(inspection, diagnosis)
     blocks, outcomes = _known_blocks(inspection, known)
-    sentences = Sentences(inspection)
     for group in inspection.touched():
         if isinstance(group, GroupRow):
             outcomes[group.key] = _WELL[group.phase_if_well]

@@ -5,15 +5,14 @@ from collections import Counter
 from maar.core.cycle.inspect import Hold, Inspection
 from maar.core.model.plan import Plan, RoomHold
 from maar.core.model.writes import Bind, Evict, Nominate
-from maar.core.reasons.eviction_texts import why_evicted
 from maar.core.reasons.outcomes import outcomes
-from maar.core.reasons.queue_texts import QueueTexts
+from maar.core.reasons.sentences import Sentences
 from maar.core.reporting.standings import standings
 
 
 def plan_of(inspection: Inspection, *, is_brief: bool = False) -> Plan:
     """Make the plan of what a cycle has decided; a brief one leaves out what no later decision reads."""
-    decided, texts = inspection.decided, QueueTexts(inspection)
+    decided, sentences = inspection.decided, Sentences(inspection)
     nodes, known = inspection.tables.node_list, inspection.tables.pods
     return Plan(
         queues=standings(inspection),
@@ -23,7 +22,7 @@ def plan_of(inspection: Inspection, *, is_brief: bool = False) -> Plan:
                 pod=one.pod.key,
                 action=one.action,
                 beneficiary=one.beneficiary.key if one.beneficiary else None,
-                why=why_evicted(texts, one),
+                why=sentences.why_evicted(one),
                 with_job=one.pod.batch_job in decided.suspended_jobs,
             )
             for one in decided.evictions
@@ -36,7 +35,7 @@ def plan_of(inspection: Inspection, *, is_brief: bool = False) -> Plan:
         resumptions=tuple(decided.resumptions),
         gate_removals=tuple(decided.gate_removals),
         selections=tuple(decided.selections),
-        pod_groups=outcomes(inspection, is_brief=is_brief),
+        pod_groups=outcomes(inspection, sentences, is_brief=is_brief),
         held_room=tuple(_held(inspection, one) for one in decided.holds),
         decide_again_at=decided.decide_again_at,
     )
