@@ -223,14 +223,14 @@ def ordinary_at_most(ratio: float) -> Target:
 
 
 def ended_rows() -> dict[str, Row]:
-    """One pod has ended while few, some and many kinds wait; then again with more plugins."""
+    """One pod has ended while few, some and many classes wait; then again with more plugins."""
     rows: dict[str, Row] = {}
     cases = ((10, (10,), 600, 1.0), (10, (1, 2, 4, 8), 2_373, 1.0), (100, (1, 4), 6_769, 0.5))
     for queues, sizes, kinds, ratio in cases:
-        name = f"one pod ended, {kinds:,} kinds"
+        name = f"one pod ended, {kinds:,} classes"
         rows[name] = Row(partial(one_ended, queues, sizes), (at_most_old(ratio),))
     for queues, sizes, kinds, _ in cases:
-        name = f"one pod ended, {kinds:,} kinds"
+        name = f"one pod ended, {kinds:,} classes"
         target = Target("sla and usage at most 3x plain without", 3.0, beside_row=name)
         rows[f"{name}, sla and usage"] = Row(partial(one_ended_with_plugins, queues, sizes), (target,))
     return rows
