@@ -109,15 +109,15 @@ def take_turns(
     """Give turns until no group is left that can use one."""
     limited = phase if is_limited else None
     limits = Limits(state, limited)
-    waiting, hopeless = PossibleTurns(state, limits, wanted, is_gang=is_gang).divide()
+    waiting, turnless = PossibleTurns(state, limits, wanted, is_gang=is_gang).divide()
     if not waiting:
         return
     placing, sla = GroupPlacement(state, limits, is_gang=is_gang), state.configuration.sla
     before_starts = HeldRoomPlacement(state, limited, is_gang=is_gang) if sla is not None else None
     first = FirstInOrder(state, sla, limits) if sla is not None and wanted is for_allocate else None
     while waiting:
-        again = _take_round(placing, before_starts, first, TurnOrder(state, phase, waiting, hopeless), wanted)
-        waiting, hopeless = [group for group in again if group.pending and wanted(group)], []
+        again = _take_round(placing, before_starts, first, TurnOrder(state, phase, waiting, turnless), wanted)
+        waiting, turnless = [group for group in again if group.pending and wanted(group)], []
 
 
 def with_turns(state: State, wanted: Wanted) -> list[GroupState]:

@@ -228,16 +228,6 @@ class GroupStates:
         self._may_wait[of_class.block].append(rest)
         return rest
 
-    # --- tries that should leave no trace
-
-    def known(self) -> frozenset[str]:
-        """The keys of all groups that the cycle has looked at so far."""
-        return frozenset(self._known)
-
-    def forget_all_but(self, known: frozenset[str]) -> None:
-        """Forget groups that were looked at since, of which nothing was decided."""
-        self._known = {key: group for key, group in self._known.items() if key in known}
-
 
 def _is_unschedulable(group: GroupState) -> bool:
     return bool(group.pending) and group.phase in ADMITTED_PHASES and not group.is_ready

@@ -42,17 +42,17 @@ class PossibleTurns:
         wait = [group for group in states.read_waiting() if self._wants(group)]
         if self.state.held_room.holds:
             return wait, []  # held room may be given back
-        possible, hopeless = list[GroupState](), list[GroupState]()
+        possible, turnless = list[GroupState](), list[GroupState]()
         for group in wait:
             if not self._may_succeed(group):
-                hopeless.append(group)
+                turnless.append(group)
             else:
                 possible.append(group)
         leaves = Counter(leaf for leaf, _ in {(group.leaf, group.row.namespace) for group in possible})
         for block in unread:
             if leaves[block.key.leaf.index] > 1 and not states.is_read(block):
-                hopeless += filter(self._wants, states.of_block(block))
-        return possible, hopeless
+                turnless += filter(self._wants, states.of_block(block))
+        return possible, turnless
 
     def _wants(self, group: GroupState) -> bool:
         return bool(group.pending) and group.phase in ADMITTED_PHASES and bool(self.wanted(group))

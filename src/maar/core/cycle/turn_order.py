@@ -16,10 +16,11 @@ Invariants.
 - Names of siblings differ, so no two keys are equal and the order never depends on the order of insertion.
 - `used` is the list that the state itself changes. Whoever changes it outside the job's own turn (victims of
   an eviction) calls `refresh_group` afterwards; nothing else changes the keys of a branch.
-- A job may stand for others behind it. When it is done, the next of them takes its place (`replace`); when
-  its turn fails theirs would too, and it is dropped with them. They are not older than it, and jobs that need
-  no turn (`hopeless`) count for the age of their namespace until the first job comes after them. So
-  namespaces have the ages that they would have if every job had its turn.
+- A job may be a class of equal groups, with the place of the member at its cursor. When that one
+  is done, the next takes its place (`replace`); when its turn fails all would fail, and the class
+  is dropped. Members are in the order of their ages, and jobs that need no turn (`turnless`)
+  count for the age of their namespace until the first job comes after them. So namespaces have
+  the ages that they would have if every group had its turn.
 
 Complexity. O(depth) to find the next job, O(depth x log siblings) after a turn: the entry of the path is
 mostly the first of its heap, and is replaced there. Every replaced entry is dropped once.
@@ -90,7 +91,7 @@ class _Branch:
 class _Namespace(_Branch):
     """A namespace of a leaf, as old as the oldest of its jobs that wait."""
 
-    __slots__ = ("_ages", "_by_age", "_oldest_hopeless", "hopeless", "jobs")
+    __slots__ = ("_ages", "_by_age", "_oldest_turnless", "jobs", "turnless")
 
     def __init__(
         self,
@@ -99,7 +100,7 @@ class _Namespace(_Branch):
         whole: Whole,
         order: str,
         jobs: Sequence[Job],
-        hopeless: Iterable[Job] = (),
+        turnless: Iterable[Job] = (),
     ) -> None:
         """With jobs that wait and need no turn, because it would fail."""
         self.jobs = JobHeap(jobs)
@@ -107,20 +108,20 @@ class _Namespace(_Branch):
         self._ages = sorted(self._by_age, reverse=True)  # the oldest last
         super().__init__(above, used, whole, self._ages[-1], order)
         self.waiting = len(jobs)
-        self.hopeless = sorted(hopeless, reverse=True)  # the first last
-        ages = (job[-1].row.created for job in self.hopeless)
-        self._oldest_hopeless = list(accumulate(ages, min))  # of each and all that come after it
-        if self.hopeless:
-            self._pass_hopeless()
+        self.turnless = sorted(turnless, reverse=True)  # the first last
+        ages = (job[-1].row.created for job in self.turnless)
+        self._oldest_turnless = list(accumulate(ages, min))  # of each and all that come after it
+        if self.turnless:
+            self._pass_turnless()
 
-    def _pass_hopeless(self) -> None:
+    def _pass_turnless(self) -> None:
         """Count jobs that need no turn no longer where they would have had it before the first."""
         first = self.jobs.first()
         if first is not None:
-            while self.hopeless and self.hopeless[-1] < first:
-                self.hopeless.pop()
-                self._oldest_hopeless.pop()
-            self.age = min([*self._ages[-1:], *self._oldest_hopeless[-1:]], default=self.age)
+            while self.turnless and self.turnless[-1] < first:
+                self.turnless.pop()
+                self._oldest_turnless.pop()
+            self.age = min([*self._ages[-1:], *self._oldest_turnless[-1:]], default=self.age)
 
     def add(self, job: Job) -> None:
         """Add a job."""
@@ -131,8 +132,8 @@ class _Namespace(_Branch):
     def put(self, job: Job) -> None:
         """Give a job that waits another key."""
         self.jobs.put(job)
-        if self.hopeless:
-            self._pass_hopeless()
+        if self.turnless:
+            self._pass_turnless()
 
     def replace(self, group: GroupState, job: Job) -> None:
         """Put a job that is not older in the place of one that waits no longer."""
@@ -141,8 +142,8 @@ class _Namespace(_Branch):
         if created != group.row.created:
             self._count_age(created)
             self._forget_age(group.row.created)
-        elif self.hopeless:
-            self._pass_hopeless()
+        elif self.turnless:
+            self._pass_turnless()
 
     def _count_age(self, created: float) -> None:
         if created in self._by_age:
@@ -161,8 +162,8 @@ class _Namespace(_Branch):
     def _forget_age(self, created: float) -> None:
         self._by_age[created] -= 1
         self._settle_age()
-        if self.hopeless:
-            self._pass_hopeless()
+        if self.turnless:
+            self._pass_turnless()
 
     def _settle_age(self) -> None:
         """Be as old as the oldest job that waits."""
@@ -176,7 +177,11 @@ class TurnOrder:
     """The order of turns among groups that wait."""
 
     def __init__(
-        self, state: State, phase: Phase, groups: Iterable[GroupState], hopeless: Iterable[GroupState] = ()
+        self,
+        state: State,
+        phase: Phase,
+        groups: Iterable[GroupState],
+        turnless: Iterable[GroupState] = (),
     ) -> None:
         """Of groups that wait, beside others that wait and need no turn, because it would fail."""
         self.state = state
@@ -191,7 +196,7 @@ class TurnOrder:
             jobs.setdefault((group.leaf, group.row.namespace), []).append(self.job(group))
         leaves = Counter(leaf for leaf, _ in jobs)
         others: dict[tuple[int, str], list[Job]] = {}  # where the age of a namespace can matter
-        for group in hopeless:
+        for group in turnless:
             if leaves[group.leaf] > 1:
                 others.setdefault((group.leaf, group.row.namespace), []).append(self.job(group))
         self._namespaces = {
@@ -289,13 +294,13 @@ class TurnOrder:
             namespace.add(self.job(group))
             namespace.settle()
 
-    def replace(self, group: GroupState, behind: GroupState | None) -> None:
-        """A group waits no longer, and one that it stood for has turns of its own, if there is any."""
-        if behind is None:
+    def replace(self, group: GroupState, rest: GroupState | None) -> None:
+        """A group waits no longer, and the next member of its class, if there is one, has its turns."""
+        if rest is None:
             self.done(group)
         else:
             namespace = self._namespaces[group.leaf, group.row.namespace]
-            namespace.replace(group, self.job(behind))
+            namespace.replace(group, self.job(rest))
             namespace.settle()
 
     def stop(self, leaf: int, which: Callable[[GroupState], bool] | None = None) -> list[GroupState]:
@@ -321,11 +326,11 @@ class TurnOrder:
         else:
             namespace.settle()
 
-    def _namespace(self, leaf: int, name: str, jobs: Sequence[Job], hopeless: Sequence[Job]) -> _Namespace:
+    def _namespace(self, leaf: int, name: str, jobs: Sequence[Job], turnless: Sequence[Job]) -> _Namespace:
         """The order of namespaces: the smallest share per weight, then age."""
         queue, used = self._queue(leaf), jobs[0][-1].usage_path.columns[0]
         whole = self.state.namespace_whole(leaf, name) if self._by_share else ()
-        namespace = _Namespace(queue, used, whole, natural(name), jobs, hopeless)
+        namespace = _Namespace(queue, used, whole, natural(name), jobs, turnless)
         namespace.settle()
         return namespace
 

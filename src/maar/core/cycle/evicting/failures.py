@@ -35,18 +35,18 @@ class Failures:
     _requests: dict[Hashable, list[Request]] = field(
         default_factory=dict
     )  # by key; none asks for more than another
-    _hopeless: set[Hashable] = field(default_factory=set)  # keys of which no unit may be taken
+    _without_units: set[Hashable] = field(default_factory=set)  # keys of which no unit may be taken
 
     def clear(self) -> None:
         """Forget all: units or room have changed."""
         self._requests.clear()
-        self._hopeless.clear()
+        self._without_units.clear()
 
     def add(self, key: Hashable, pods: Sequence[PodRow], *, had_units: bool) -> None:
         """Keep a request for which all that may be taken was not enough."""
         shape = pods[0].shape
         if not had_units:
-            self._hopeless.add(key)
+            self._without_units.add(key)
         elif all(pod.shape is shape for pod in pods):
             mine, known = Counter({shape: len(pods)}), self._requests.setdefault(key, [])
             if not any(_is_within(one, mine) for one in known):
@@ -55,11 +55,11 @@ class Failures:
 
     def includes_all(self, key: Hashable) -> bool:
         """Whether every request of a key fails."""
-        return key in self._hopeless
+        return key in self._without_units
 
     def include(self, key: Hashable, request: Mapping[Shape, int]) -> bool:
         """Whether a request of pods by shape fails, because one that asks for no more has failed."""
-        if key in self._hopeless:
+        if key in self._without_units:
             return True
         return any(_is_within(one, request) for one in self._requests.get(key, ()))
 
