@@ -1,4 +1,4 @@
-"""An explanation where thousands wait, on a plain and on an ordinary cluster, beside a decision there."""
+"""An explanation where thousands wait, plain and ordinary, beside a decision there."""
 
 import argparse
 from typing import Final
@@ -8,10 +8,10 @@ from ordinary import both
 from simulation_bench import START
 from whatif_bench import Size, full_cluster, median_cpu_ms
 
-from maar.core.answers.decision_trials import DecisionTrials
-from maar.core.answers.explanation import Explainer
+from maar.core.answers.explain.ask import Explainer
+from maar.core.answers.explain.decision_trials import DecisionTrials
+from maar.core.answers.explain.subject import Subject
 from maar.core.answers.future import Future, Present
-from maar.core.answers.subject import Subject
 from maar.core.model.pod_group import PodGroup
 
 TARGET: Final = "target 2,000 ms"

@@ -1,4 +1,4 @@
-"""What the rules of queues cost a cycle: the gate, many victims, and everything on beside all of it off."""
+"""What rules of queues cost: the gate, many victims, and all plugins on beside all of them off."""
 
 import gc
 import time

@@ -132,7 +132,7 @@ def docstrings(files: list[Path]) -> Iterator[str]:
         if file.parts[:2] == ("src", "maar") and file.suffix == ".py":
             text = ast.get_docstring(ast.parse(file.read_text(encoding="utf-8")))
             first = (text or "").split("\n\n")[0]
-            if not first.endswith(".") or (file.name == "__init__.py" and text != first):
+            if not first.endswith("."):
                 yield f"{file}: begin with one sentence that says what this is"
 
 
@@ -162,9 +162,9 @@ def records(files: list[Path]) -> Iterator[str]:
         words = sum(any(map(str.isalnum, word)) for word in text.partition("\n")[2].split())
         if words > LONGEST_RECORD:
             yield f"{file}: {words} words, more than {LONGEST_RECORD}; say what, why, and why not X"
-        for number, line in enumerate(text.splitlines(), 1):
+        for row, line in enumerate(text.splitlines(), 1):
             if len(line) > WIDTH and not line.startswith("|"):
-                yield f"{file}:{number}: wrap at {WIDTH} characters"
+                yield f"{file}:{row}: wrap at {WIDTH} characters"
 
 
 def superseded(files: list[Path]) -> Iterator[str]:
