@@ -38,6 +38,7 @@ def read_pod(pod: Pod, shapes: Shapes, scheduler_name: str) -> PodRow:
     created = metadata.creation_timestamp
     return PodRow(
         key=f"{namespace}/{metadata.name}",
+        uid=metadata.uid,
         preemptable=mark(metadata, PREEMPTABLE_MARK),
         is_terminating=pod.is_leaving,
         namespace=namespace,
