@@ -1,4 +1,4 @@
-"""The queues of a cluster as the engine sees them now: shares, states and counts, without a decision."""
+"""The queues of a cluster as the tables have them: shares, states and counts; the engine decides nothing."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
