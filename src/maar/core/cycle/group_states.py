@@ -177,7 +177,7 @@ class GroupStates:
         return [self.of(row) for row in self.tables.short.values() if row.leaf is not None]
 
     def touched(self) -> Iterator[tuple[Sequence[str], GroupState | GroupRow]]:
-        """All groups that the cycle has looked at: keys and states, and rows of those that stay as they are."""
+        """All groups that the cycle has looked at: keys with states, rows of those that stay as they are."""
         _ = self.read_waiting()
         for row in self.classes.others.values():
             if row.leaf is None:
