@@ -187,6 +187,12 @@ class GroupRow:
         """As people name it: by its job or other owner, where it has one."""
         return f"{self.namespace}/{self.owner}" if self.owner else self.key
 
+    @property
+    def is_told_to_wait(self) -> bool:
+        """Whether its status says that it was let in and does not start, and that no room is held for it."""
+        is_let_in = self.stored_phase == "Inqueue" and self.admitted_since is not None
+        return is_let_in and self.unschedulable_since is not None and self.holds_since is None
+
     def is_of_spec(self, other: "GroupRow") -> bool:
         """Whether the objects that both were read from differ in their status alone."""
         return bool(_spec(self) == _spec(other))
