@@ -51,16 +51,15 @@ def _brief(inspection: Inspection, holds: Sequence[Hold]) -> dict[str, GroupOutc
             outcome = _BRIEF["Inqueue", Reason.NOT_ENOUGH_RESOURCES, is_unschedulable]
             for one in block.classes:
                 outcomes.update(dict.fromkeys(_untold(one, one.keys, outcome), outcome))
-    for group in inspection.touched():
-        if isinstance(group, GroupState):
-            phase = _phase(inspection, group)
-            waits = group.leaf >= 0 and group.phase in ADMITTED_PHASES and bool(group.pending)
-            is_held = waits or diagnosis.of(group) is not None
-            reason = Reason.NOT_ENOUGH_RESOURCES if is_held else None
-            if group in holding and (group.refusal is None or group.refusal.reason != _BEHIND_FIRST):
-                reason = Reason.PLANNED_START
-            outcome = _BRIEF[phase, reason, group.was_unschedulable]
-            outcomes.update(dict.fromkeys(_untold(group.of_class, group.keys, outcome), outcome))
+    for _, group in inspection.touched():
+        phase = _phase(inspection, group)
+        waits = group.leaf >= 0 and group.phase in ADMITTED_PHASES and bool(group.pending)
+        is_held = waits or diagnosis.of(group) is not None
+        reason = Reason.NOT_ENOUGH_RESOURCES if is_held else None
+        if group in holding and (group.refusal is None or group.refusal.reason != _BEHIND_FIRST):
+            reason = Reason.PLANNED_START
+        outcome = _BRIEF[phase, reason, group.was_unschedulable]
+        outcomes.update(dict.fromkeys(_untold(group.of_class, group.keys, outcome), outcome))
     return outcomes
 
 
@@ -74,7 +73,7 @@ def _untold(one: GroupClass | None, keys: Sequence[str], outcome: GroupOutcome) 
 def _diagnosed(inspection: Inspection, sentences: Sentences, diagnosis: Diagnosis) -> dict[str, GroupOutcome]:
     known = KnownOutcomes(inspection, diagnosis)
     blocks, outcomes = _known_blocks(inspection, known)
-    for group in inspection.touched():
+    for group in inspection.looked_at().values():
         if isinstance(group, GroupRow):
             outcomes[group.key] = _WELL[group.phase_if_well]
         elif group.of_class is None or group.of_class.block not in blocks:
