@@ -27,12 +27,8 @@ class _MaarCommands(LazyGroup):
             "maar.cli.job.commands", "job_app", "Jobs: run, look at, suspend and delete them."
         ),
         "pod": CommandPlace("maar.cli.pod", "pod_app", "Pods of jobs and queues."),
-        "cron": CommandPlace(
-            "maar.cli.cron.commands", "cron_app", "Cron jobs: jobs that are made by the clock."
-        ),
-        "flow": CommandPlace(
-            "maar.cli.flow.commands", "flow_app", "Job flows: jobs that wait for one another."
-        ),
+        "cron": CommandPlace("maar.cli.cron", "cron_app", "Cron jobs: jobs that are made by the clock."),
+        "flow": CommandPlace("maar.cli.flow", "flow_app", "Job flows: jobs that wait for one another."),
         "queue": CommandPlace(
             "maar.cli.queue.commands", "queue_app", "Queues: make, change, look at and explain them."
         ),

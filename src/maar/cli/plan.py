@@ -18,9 +18,8 @@ from maar.apps.snapshots.plan import first_difference, plans_from
 from maar.cli.configuration import read_configuration
 from maar.cli.failure import CommandError
 from maar.cli.files import Manifests, read_manifests
-from maar.cli.lines import print_lines, width_of
 from maar.cli.queue.flags import ResourceOption, check_resource
-from maar.cli.terminal import Terminal
+from maar.cli.terminal import Terminal, print_lines, width_of
 from maar.core.model.plan import Plan
 from maar.core.model.queue import ROOT
 from maar.core.policy.configuration import BadConfigurationError, Configuration

@@ -25,12 +25,11 @@ from maar.cli.completion import NamespaceFlags
 from maar.cli.configuration import read_configuration
 from maar.cli.failure import CommandError
 from maar.cli.files import Manifests, read_manifests
-from maar.cli.lines import print_lines, width_of
 from maar.cli.option_groups import with_groups
 from maar.cli.plan import check
 from maar.cli.queue.sharing import FilesOption, explain_share
 from maar.cli.tables import DataOption, text_of
-from maar.cli.terminal import Terminal
+from maar.cli.terminal import Terminal, print_lines, width_of
 from maar.core.answers.explanation import Explainer, GroupExplanation, with_changes
 from maar.core.answers.explanation_text import explanation_lines, future_lines
 from maar.core.answers.future import Present

@@ -10,11 +10,10 @@ from maar.cli.answers.change_flags import ChangeFlags
 from maar.cli.answers.present import ConfigOption, NowOption, read_present, time_of
 from maar.cli.cluster.access import Access
 from maar.cli.failure import CommandError
-from maar.cli.lines import print_lines, width_of
 from maar.cli.option_groups import with_groups
 from maar.cli.queue.sharing import FilesOption
 from maar.cli.tables import text_of
-from maar.cli.terminal import Terminal
+from maar.cli.terminal import Terminal, print_lines, width_of
 from maar.core.answers.first_starts import STARTS, first_starts
 from maar.core.answers.future import Present
 from maar.core.answers.known_objects import BadChangeError

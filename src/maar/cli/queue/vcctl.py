@@ -10,8 +10,8 @@ from maar.cli.bus_commands import CommandAction, create_command
 from maar.cli.cluster.access import Access, on_cluster
 from maar.cli.failure import CommandError
 from maar.cli.option_groups import with_groups
-from maar.cli.queue.show import read_queues
-from maar.cli.queue.spec import State, document_of
+from maar.cli.queue.changes import State, document_of
+from maar.cli.queue.rows import read_queues
 from maar.core.model.queue import ROOT, Queue
 
 if TYPE_CHECKING:  # a client takes longer to import than most commands take to run

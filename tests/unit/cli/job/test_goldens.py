@@ -8,17 +8,17 @@ from typing import Any, TypeVar
 import pytest
 import yaml
 
-from maar.cli.cron.commands import TABLE as CRONS
-from maar.cli.flow.commands import TABLE as FLOWS
-from maar.cli.flow.commands import TEMPLATES
-from maar.cli.job.commands import TABLE as JOBS
-from maar.cli.job.starts import group_of, table_with
-from maar.cli.pod import TABLE as PODS
-from maar.cli.tables import Rows, Table
+from maar.cli.cron import CRONS
+from maar.cli.flow import FLOWS, TEMPLATES
+from maar.cli.job.commands import JOBS
+from maar.cli.job.starts import table_with
+from maar.cli.pod import PODS
+from maar.cli.tables import Rows, ShownKind
 from maar.cli.vcctl import flow as volcano_flow
 from maar.cli.vcctl.describe import describe
 from maar.cli.vcctl.job_table import job_table
 from maar.cli.vcctl.pod import pod_table
+from maar.cli.views import group_of
 from maar.core.answers.future import Start
 from maar.core.model.kinds import from_document
 from maar.core.model.metadata import Object
@@ -65,7 +65,7 @@ def text(lines: Iterable[Line]) -> str:
 @pytest.mark.parametrize("output", [None, "wide", "name"])
 def test_rows_of_a_list(
     golden: str,
-    table: Table[Any],
+    table: ShownKind[Any],
     output: Any,  # noqa: ANN401  # a value of Output
     capsys: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,
