@@ -102,8 +102,8 @@ class _MaarCommands(LazyGroup):
 class _VcctlCommands(LazyGroup):
     places: ClassVar[Mapping[str, CommandPlace]] = {
         "job": CommandPlace("maar.cli.vcctl.job", "vcctl_job_app", "Jobs, in Volcano's manner."),
-        "pod": CommandPlace("maar.cli.vcctl.pod", "vcctl_pod_app", "Pods, in Volcano's manner."),
-        "queue": CommandPlace("maar.cli.queue.vcctl", "vcctl_queue_app", "Queues, in Volcano's manner."),
+        "pod": CommandPlace("maar.cli.vcctl.job", "vcctl_pod_app", "Pods, in Volcano's manner."),
+        "queue": CommandPlace("maar.cli.vcctl.queue", "vcctl_queue_app", "Queues, in Volcano's manner."),
         "jobflow": CommandPlace("maar.cli.vcctl.flow", "vcctl_flow_app", "Job flows, in Volcano's manner."),
         "jobtemplate": CommandPlace(
             "maar.cli.vcctl.flow", "vcctl_template_app", "Job templates, in Volcano's manner."

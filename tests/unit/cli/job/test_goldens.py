@@ -14,10 +14,8 @@ from maar.cli.job.commands import JOBS
 from maar.cli.job.starts import table_with
 from maar.cli.pod import PODS
 from maar.cli.tables import Rows, ShownKind
-from maar.cli.vcctl import flow as volcano_flow
+from maar.cli.vcctl import columns
 from maar.cli.vcctl.describe import describe
-from maar.cli.vcctl.job_table import job_table
-from maar.cli.vcctl.pod import pod_table
 from maar.cli.views import group_of
 from maar.core.answers.future import Start
 from maar.core.model.kinds import from_document
@@ -129,15 +127,15 @@ def test_one_cron_job(name: str) -> None:
 @pytest.mark.parametrize(
     ("golden", "print_it"),
     [
-        ("vcctl-job-list", lambda: job_table(objects(JobSummary), with_namespace=False)),
-        ("vcctl-job-list-all", lambda: job_table(objects(JobSummary), with_namespace=True)),
+        ("vcctl-job-list", lambda: columns.JOBS.table(objects(JobSummary), with_namespace=False)),
+        ("vcctl-job-list-all", lambda: columns.JOBS.table(objects(JobSummary), with_namespace=True)),
         ("vcctl-job-view", lambda: describe(DOCUMENTS[0], objects(EventSummary), NOON)),
         ("vcctl-job-view-unseen", lambda: describe(DOCUMENTS[3], [], NOON)),
         ("vjobs-view", lambda: describe(DOCUMENTS[0], [], NOON, with_conditions=False)),
-        ("vcctl-pod-list", lambda: pod_table(objects(PodSummary), NOON, with_namespace=False)),
-        ("vcctl-pod-list-all", lambda: pod_table(objects(PodSummary), NOON, with_namespace=True)),
-        ("vcctl-jobflow-list", lambda: volcano_flow.FLOWS.table(objects(FlowSummary), NOON)),
-        ("vcctl-jobtemplate-list", lambda: volcano_flow.TEMPLATES.table(objects(TemplateSummary), NOON)),
+        ("vcctl-pod-list", lambda: columns.PODS.table(objects(PodSummary), NOON, with_namespace=False)),
+        ("vcctl-pod-list-all", lambda: columns.PODS.table(objects(PodSummary), NOON, with_namespace=True)),
+        ("vcctl-jobflow-list", lambda: columns.FLOWS.table(objects(FlowSummary), NOON)),
+        ("vcctl-jobtemplate-list", lambda: columns.TEMPLATES.table(objects(TemplateSummary), NOON)),
     ],
 )
 def test_volcanos_columns(golden: str, print_it: Callable[[], str]) -> None:

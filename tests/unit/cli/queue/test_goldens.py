@@ -9,8 +9,8 @@ import pytest
 import yaml
 
 from maar.cli.queue.rows import print_queues, read_queues
-from maar.cli.queue.vcctl import table
 from maar.cli.tables import Document
+from maar.cli.vcctl.columns import QUEUES
 from support.commands import Run, run
 from support.golden import GOLDEN, compare
 
@@ -73,4 +73,4 @@ def test_rows_of_a_list(
 
 
 def test_rows_in_volcanos_columns() -> None:
-    compare("vcctl-queue-list.txt", table(read_queues(rows())) + "\n")
+    compare("vcctl-queue-list.txt", QUEUES.table(read_queues(rows())) + "\n")
