@@ -10,25 +10,25 @@ from maar.cli.kind_commands import add_create, add_delete, add_list, add_view, d
 from maar.cli.option_groups import with_groups
 from maar.cli.submission import DryRunOption, print_made
 from maar.cli.tables import Document, LabelsOption, OutputOption, ShownKind, title
+from maar.core.model.cron_job import CronJob
+from maar.core.model.job import Job
 from maar.core.views.flow_rows import CRON_HEADINGS, CRON_WIDE, cron_cells
-from maar.core.views.flow_summary import CronSummary
-from maar.core.views.job_summary import JobSummary
 
 if TYPE_CHECKING:  # a client takes longer to import than most commands take to run
     from maar.cli.cluster.client import ClusterClient
 
-CRONS: Final = ShownKind(CronSummary, "cron job", CRON_HEADINGS, CRON_WIDE, cron_cells, "SUSPEND", "Deleted")
+CRONS: Final = ShownKind(CronJob, "cron job", CRON_HEADINGS, CRON_WIDE, cron_cells, "SUSPEND", "Deleted")
 
 _MANUAL: Final = "cronjob.kubernetes.io/instantiate"  # as kubectl create job --from marks such jobs
 
-NameArgument = Annotated[str, typer.Argument(help="The cron job.", autocompletion=names_of(CronSummary))]
+NameArgument = Annotated[str, typer.Argument(help="The cron job.", autocompletion=names_of(CronJob))]
 NamesArgument = Annotated[
-    list[str] | None, typer.Argument(help="The cron jobs.", autocompletion=names_of(CronSummary))
+    list[str] | None, typer.Argument(help="The cron jobs.", autocompletion=names_of(CronJob))
 ]
 
 cron_app: Final = typer.Typer(help="Cron jobs: jobs that are made by the clock.", no_args_is_help=True)
 
-add_create(cron_app, (CronSummary,), "maar cron create", "Make cron jobs from files.")
+add_create(cron_app, (CronJob,), "maar cron create", "Make cron jobs from files.")
 add_list(cron_app, CRONS, "Show cron jobs.")
 add_view(cron_app, CRONS, "Show a cron job, the jobs it has made and its events.")
 
@@ -66,11 +66,9 @@ def trigger(
 
     async def work(cluster: "ClusterClient") -> None:
         namespace, is_dry = place.of(cluster), dry_run == "server"
-        made = job_of(await cluster.get(CronSummary, f"{namespace}/{name}"), job)
+        made = job_of(await cluster.get(CronJob, f"{namespace}/{name}"), job)
         key = f"{namespace}/{job or f'{name}-manual-'}"
-        print_made(
-            JobSummary, await cluster.create(JobSummary, key, made, dry_run=is_dry), output, is_dry=is_dry
-        )
+        print_made(Job, await cluster.create(Job, key, made, dry_run=is_dry), output, is_dry=is_dry)
 
     on_cluster(access, work)
 
@@ -85,7 +83,7 @@ def job_of(cron: Document, name: str) -> Document:
     written = cast(Document, template.get("metadata") or {})
     annotations = cast(Document, written.get("annotations") or {})
     owner = {
-        "apiVersion": CronSummary.api_version,
+        "apiVersion": CronJob.api_version,
         "kind": "CronJob",
         "name": metadata["name"],
         "uid": metadata["uid"],
@@ -93,7 +91,7 @@ def job_of(cron: Document, name: str) -> Document:
     }
     named = {"name": name} if name else {"generateName": f"{metadata['name']}-manual-"}
     return {
-        "apiVersion": JobSummary.api_version,
+        "apiVersion": Job.api_version,
         "kind": "Job",
         "metadata": {
             **named,
@@ -110,12 +108,12 @@ def _set_suspend(
     names: list[str] | None, labels: str, place: NamespaceFlags, access: Access, *, is_suspended: bool
 ) -> None:
     async def work(cluster: "ClusterClient", key: str) -> None:
-        cron = await cluster.get(CronSummary, key)
+        cron = await cluster.get(CronJob, key)
         word = "suspended" if is_suspended else "resumed"
         if bool(cast(Document, cron.get("spec") or {}).get("suspend")) == is_suspended:
             word = "unchanged"
         else:
-            await cluster.change(CronSummary, key, {"spec": {"suspend": is_suspended}})
-        typer.echo(f"{title(CronSummary, key.partition('/')[2])} {word}")
+            await cluster.change(CronJob, key, {"spec": {"suspend": is_suspended}})
+        typer.echo(f"{title(CronJob, key.partition('/')[2])} {word}")
 
-    do_to_each((CronSummary,), names, labels, place, access, work)
+    do_to_each((CronJob,), names, labels, place, access, work)

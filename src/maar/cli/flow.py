@@ -6,6 +6,7 @@ import typer
 
 from maar.cli.kind_commands import add_create, add_delete, add_list, add_view
 from maar.cli.tables import ShownKind
+from maar.core.model.job_flow import JobFlow, JobTemplate
 from maar.core.views.flow_rows import (
     FLOW_HEADINGS,
     FLOW_WIDE,
@@ -14,18 +15,15 @@ from maar.core.views.flow_rows import (
     flow_cells,
     template_cells,
 )
-from maar.core.views.flow_summary import FlowSummary, TemplateSummary
 
-FLOWS: Final = ShownKind(FlowSummary, "flow", FLOW_HEADINGS, FLOW_WIDE, flow_cells, "STATUS", "Running")
+FLOWS: Final = ShownKind(JobFlow, "flow", FLOW_HEADINGS, FLOW_WIDE, flow_cells, "STATUS", "Running")
 TEMPLATES: Final = ShownKind(
-    TemplateSummary, "template", TEMPLATE_HEADINGS, TEMPLATE_WIDE, template_cells, "QUEUE", "Deleted"
+    JobTemplate, "template", TEMPLATE_HEADINGS, TEMPLATE_WIDE, template_cells, "QUEUE", "Deleted"
 )
 
 flow_app: Final = typer.Typer(help="Job flows: jobs that wait for one another.", no_args_is_help=True)
 
-add_create(
-    flow_app, (FlowSummary, TemplateSummary), "maar flow create", "Make flows and job templates from files."
-)
+add_create(flow_app, (JobFlow, JobTemplate), "maar flow create", "Make flows and job templates from files.")
 add_list(flow_app, FLOWS, "Show flows; the jobs are running/completed/failed/all.")
 add_list(flow_app, TEMPLATES, "Show the templates that flows make jobs from.", name="templates")
 add_view(flow_app, FLOWS, "Show a flow: which job waits for which, how far each is, and its events.")

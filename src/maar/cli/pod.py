@@ -9,8 +9,9 @@ from maar.cli.completion import names_of
 from maar.cli.job.flags import QueueOption
 from maar.cli.kind_commands import ListFlags, add_list
 from maar.cli.tables import LabelsOption, OutputOption, ShownKind, WatchOption
+from maar.core.model.job import Job
 from maar.core.views.job_rows import POD_HEADINGS, POD_WIDE, pod_cells
-from maar.core.views.job_summary import JOB_LABEL, QUEUE_LABEL, JobSummary, PodSummary
+from maar.core.views.job_summary import JOB_LABEL, QUEUE_LABEL, PodSummary
 
 if TYPE_CHECKING:  # a client takes longer to import than most commands take to run
     from maar.cli.cluster.client import ClusterClient
@@ -25,7 +26,7 @@ class PodListFlags(ListFlags):
     """Of which job or queue."""
 
     job: Annotated[
-        str, typer.Option("--job", "-j", help="Only pods of this job.", autocompletion=names_of(JobSummary))
+        str, typer.Option("--job", "-j", help="Only pods of this job.", autocompletion=names_of(Job))
     ] = ""
     queue: QueueOption = ""
     labels: LabelsOption = ""

@@ -29,17 +29,18 @@ from maar.cli.kind_commands import add_delete, add_list, add_view, do_to_each
 from maar.cli.option_groups import with_groups
 from maar.cli.submission import DryRunOption, FilesOption, Submission, read_submissions, submit_all
 from maar.cli.tables import LabelsOption, OutputOption, ShownKind
+from maar.core.model.cron_job import CronJob
+from maar.core.model.job import Job
+from maar.core.model.job_flow import JobFlow, JobTemplate
 from maar.core.model.workload import BatchJob
-from maar.core.views.flow_summary import CronSummary, FlowSummary, TemplateSummary
 from maar.core.views.job_rows import JOB_HEADINGS, JOB_WIDE, job_cells
-from maar.core.views.job_summary import JobSummary
 
 if TYPE_CHECKING:  # a client takes longer to import than most commands take to run
     from maar.cli.cluster.client import ClusterClient
 
-JOBS: Final = ShownKind(JobSummary, "job", JOB_HEADINGS, JOB_WIDE, job_cells, "STATUS", "Restarting")
+JOBS: Final = ShownKind(Job, "job", JOB_HEADINGS, JOB_WIDE, job_cells, "STATUS", "Restarting")
 
-_KINDS: Final = (JobSummary, CronSummary, FlowSummary, TemplateSummary)  # what files may have
+_KINDS: Final = (Job, CronJob, JobFlow, JobTemplate)  # what files may have
 
 job_app: Final = typer.Typer(help="Jobs: run, look at, suspend and delete them.", no_args_is_help=True)
 
@@ -75,7 +76,7 @@ def run(  # noqa: PLR0913  # the flags of the command
         job = PlainJob(
             name, place.namespace, image, replicas, least, requests, limits, queue, scheduler, command or ()
         )
-        submissions = [Submission(JobSummary, job.document())]
+        submissions = [Submission(Job, job.document())]
     is_dry = dry_run == "server"
     on_cluster(
         access, lambda cluster: submit_all(cluster, submissions, place.namespace, output, dry_run=is_dry)
@@ -157,4 +158,4 @@ def _change_suspensions(  # as the commands have them
     async def work(cluster: "ClusterClient", key: str) -> None:
         await change_suspension(cluster, key, suspension, wait=wait, dry_run=dry_run)
 
-    do_to_each((JobSummary, BatchJob), names, labels, place, access, work)
+    do_to_each((Job, BatchJob), names, labels, place, access, work)

@@ -11,9 +11,8 @@ from maar.cli.completion import NamespacesFlags, names_of
 from maar.cli.kind_commands import ListFlags
 from maar.cli.queue.amounts import WrittenAmounts, amounts
 from maar.cli.tables import LabelsOption, OutputOption, ShownKind, WatchOption
-from maar.core.model.job import JobPhase
+from maar.core.model.job import Job, JobPhase
 from maar.core.model.queue import Queue
-from maar.core.views.job_summary import JobSummary
 
 if TYPE_CHECKING:  # a client takes longer to import than most commands take to run
     from maar.cli.cluster.client import ClusterClient
@@ -22,10 +21,8 @@ _AMOUNTS: Final = "cpu=4,memory=8Gi"
 _FIRST: Final = 100  # jobs of each queue with planned starts
 _WITHIN: Final = "1m"
 
-NameArgument = Annotated[str, typer.Argument(help="The job.", autocompletion=names_of(JobSummary))]
-NamesArgument = Annotated[
-    list[str] | None, typer.Argument(help="The jobs.", autocompletion=names_of(JobSummary))
-]
+NameArgument = Annotated[str, typer.Argument(help="The job.", autocompletion=names_of(Job))]
+NamesArgument = Annotated[list[str] | None, typer.Argument(help="The jobs.", autocompletion=names_of(Job))]
 NewNameArgument = Annotated[str, typer.Argument(help="The name of the new job.", show_default=False)]
 QueueOption = Annotated[
     str, typer.Option("--queue", "-q", help="The queue.", autocompletion=names_of(Queue), show_default=False)
@@ -94,7 +91,7 @@ class JobListFlags(ListFlags):
         typer.Option(help="With --start: the scheduler's configuration, in Volcano's grammar."),
     ] = None
 
-    def keep(self, shown: JobSummary) -> bool:
+    def keep(self, shown: Job) -> bool:
         """Whether a job is in the queue and the phase."""
         return self.queue in ("", shown.spec.queue) and self.phase in ("", shown.phase)
 

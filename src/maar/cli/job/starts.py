@@ -17,9 +17,9 @@ from maar.core.answers.future import Start
 from maar.core.answers.published_starts import as_published, published_starts
 from maar.core.answers.start_rows import HEADINGS, WIDE, start_cells, start_data, wide_cells
 from maar.core.answers.starts import planned_starts
+from maar.core.model.job import Job
 from maar.core.model.kinds import from_document
 from maar.core.views.job_rows import JOB_HEADINGS, JOB_WIDE, job_cells
-from maar.core.views.job_summary import JobSummary
 
 if TYPE_CHECKING:  # a client takes longer to import than most commands take to run
     from maar.cli.cluster.client import ClusterClient
@@ -32,10 +32,10 @@ def list_with_starts(flags: JobListFlags, place: NamespacesFlags, access: Access
     async def read(cluster: "ClusterClient") -> tuple[str, list[Document]]:
         namespace = place.of(cluster)
         await flags.check(cluster, namespace)
-        return namespace, await cluster.all(JobSummary, flags.labels, namespace)
+        return namespace, await cluster.all(Job, flags.labels, namespace)
 
     namespace, documents = on_cluster(access, read)
-    jobs = [(from_document(JobSummary, document), document) for document in documents]
+    jobs = [(from_document(Job, document), document) for document in documents]
     jobs = [(job, document) for job, document in jobs if flags.keep(job)]
     if not jobs:
         typer.echo("No jobs found" + (f" in namespace {namespace}" if namespace else ""), err=True)
@@ -59,15 +59,15 @@ def list_with_starts(flags: JobListFlags, place: NamespacesFlags, access: Access
     Rows(table_with(starts), [job for job, _ in jobs], flags.output, with_namespace=not namespace)
 
 
-def table_with(starts: dict[str, Start]) -> ShownKind[JobSummary]:
+def table_with(starts: dict[str, Start]) -> ShownKind[Job]:
     """The table of jobs with two columns more; with what they wait for in a wide one."""
 
-    def cells(job: JobSummary, now: float, wide: bool) -> list[str]:  # noqa: FBT001  # a column of Table
+    def cells(job: Job, now: float, wide: bool) -> list[str]:  # noqa: FBT001  # a column of Table
         start, row = starts.get(group_of(job)), job_cells(job, now, wide)
         at = len(JOB_HEADINGS)
         return [*row[:at], *start_cells(start), *row[at:], *(wide_cells(start) if wide else ())]
 
-    return ShownKind(JobSummary, "job", (*JOB_HEADINGS, *HEADINGS), (*JOB_WIDE, *WIDE), cells, "STATUS")
+    return ShownKind(Job, "job", (*JOB_HEADINGS, *HEADINGS), (*JOB_WIDE, *WIDE), cells, "STATUS")
 
 
 def _with_start(document: Document, start: Start | None) -> Document:

@@ -8,9 +8,9 @@ from maar.cli.bus_commands import CommandAction, create_command
 from maar.cli.cluster.access import until
 from maar.cli.failure import CommandError
 from maar.cli.tables import title
+from maar.core.model.job import Job
 from maar.core.model.kinds import from_document
 from maar.core.model.workload import SUSPENDED_FOR_ANNOTATION, BatchJob
-from maar.core.views.job_summary import SUSPENDED, JobSummary
 
 if TYPE_CHECKING:  # a client takes longer to import than most commands take to run
     from maar.cli.cluster.client import ClusterClient
@@ -26,35 +26,37 @@ class Suspension(NamedTuple):
 SUSPEND: Final = Suspension("AbortJob", "suspended")
 RESUME: Final = Suspension("ResumeJob", "resumed")
 
+_SUSPENDED: Final = ("Aborting", "Aborted")
+
 
 async def change_suspension(
     cluster: "ClusterClient", key: str, wanted: Suspension, *, wait: bool, dry_run: bool
 ) -> None:
     """Suspend or resume a job; one that is so already is left as it is."""
-    if not await cluster.exists(JobSummary, key) and await cluster.exists(BatchJob, key):
+    if not await cluster.exists(Job, key) and await cluster.exists(BatchJob, key):
         await _change_batch_job(cluster, key, suspend=wanted is SUSPEND, wait=wait, dry_run=dry_run)
         return
-    document = await cluster.get(JobSummary, key)
-    job = from_document(JobSummary, document)
-    name = title(JobSummary, job.metadata.name)
-    if job.is_finished:
+    document = await cluster.get(Job, key)
+    job = from_document(Job, document)
+    name = title(Job, job.metadata.name)
+    if job.is_over:
         again = f"run it again: maar job delete {job.metadata.name}, then maar job run"
         raise CommandError(f"job {job.key} is {job.phase} and cannot be {wanted.done}; {again}")
-    is_suspended = job.phase in SUSPENDED
+    is_suspended = job.phase in _SUSPENDED
     if is_suspended == (wanted is SUSPEND):
         typer.echo(f"{name} unchanged")
         return
-    await create_command(cluster, JobSummary, document, wanted.action, dry_run=dry_run)
+    await create_command(cluster, Job, document, wanted.action, dry_run=dry_run)
     typer.echo(f"{name} {wanted.done}{' (server dry run)' if dry_run else ''}")
     if wait and not dry_run:
         await until(lambda: _is_reached(cluster, key, wanted))
 
 
 async def _is_reached(cluster: "ClusterClient", key: str, wanted: Suspension) -> bool:
-    job = from_document(JobSummary, await cluster.get(JobSummary, key))
-    if job.is_finished:
+    job = from_document(Job, await cluster.get(Job, key))
+    if job.is_over:
         return True
-    return job.phase == "Aborted" if wanted is SUSPEND else job.phase not in SUSPENDED
+    return job.phase == "Aborted" if wanted is SUSPEND else job.phase not in _SUSPENDED
 
 
 async def _change_batch_job(

@@ -6,11 +6,12 @@ from dataclasses import dataclass
 from typing import Final, Generic
 
 from maar.core.model.durations import age
+from maar.core.model.job import Job
+from maar.core.model.job_flow import JobFlow, JobTemplate
 from maar.core.model.kinds import ObjectT
 from maar.core.model.queue import ROOT, Queue
-from maar.core.views.flow_summary import FlowSummary, TemplateSummary
 from maar.core.views.job_rows import pod_cells
-from maar.core.views.job_summary import JobSummary, PodSummary, created
+from maar.core.views.job_summary import PodSummary, created
 
 TYPE_LABEL: Final = "volcano.sh/job-type"
 
@@ -49,7 +50,7 @@ def _longest(heading: str, cells: Sequence[str]) -> int:
     return max(map(len, (heading, *cells)))
 
 
-def _job_cells(job: JobSummary, _now: float) -> Sequence[str]:
+def _job_cells(job: Job, _now: float) -> Sequence[str]:
     status, made = job.status, job.metadata.creation_timestamp
     counts = (
         job.spec.replicas, status.min_available, status.pending, status.running, status.succeeded,
@@ -66,13 +67,13 @@ def _queue_cells(queue: Queue, _now: float) -> Sequence[str]:
     return queue.key, str(queue.spec.weight), status.state, parent, *map(str, counts)
 
 
-def _flow_cells(flow: FlowSummary, now: float) -> Sequence[str]:
+def _flow_cells(flow: JobFlow, now: float) -> Sequence[str]:
     metadata = flow.metadata
     return metadata.name, metadata.namespace, flow.status.state.phase, age(created(metadata), now)
 
 
 JOBS: Final = VolcanoKind(
-    JobSummary,
+    Job,
     "job",
     ("Name", *_JOB_WIDTHS),
     _job_cells,
@@ -93,14 +94,14 @@ QUEUES: Final = VolcanoKind(
     lambda heading, cells: max(25 if heading == "Name" else 8, _longest(heading, cells) + 1),
 )
 FLOWS: Final = VolcanoKind(
-    FlowSummary,
+    JobFlow,
     "jobflow",
     ("Name", "Namespace", "Phase", "Age"),
     _flow_cells,
     lambda heading, cells: _longest(heading, cells) + 4,
 )
 TEMPLATES: Final = VolcanoKind(
-    TemplateSummary,
+    JobTemplate,
     "jobtemplate",
     ("Name", "Namespace"),
     lambda template, _now: (template.metadata.name, template.metadata.namespace),

@@ -13,9 +13,9 @@ from maar.cli.completion import names_of
 from maar.cli.failure import CommandError
 from maar.cli.job.document import PlainJob
 from maar.cli.queue.amounts import WrittenAmounts, amounts
+from maar.core.model.job import Job
 from maar.core.model.namespace import Namespace
 from maar.core.model.queue import Queue
-from maar.core.views.job_summary import JobSummary
 
 FAILED: Final = 255
 NOTHING: Final = "No resources found"
@@ -88,7 +88,7 @@ class JobFilters:
     scheduler: Annotated[str, typer.Option("--scheduler", "-S", help="Only jobs of this scheduler.")] = ""
     selector: Annotated[str, typer.Option("--selector", help="Only jobs with this text in their names.")] = ""
 
-    def keep(self, job: JobSummary) -> bool:
+    def keep(self, job: Job) -> bool:
         """Whether a job is shown."""
         return (
             self.queue in ("", job.spec.queue)

@@ -23,15 +23,16 @@ from maar.cli.vcctl.flags import (
     key_of,
 )
 from maar.cli.vcctl.work import delete_job, list_jobs, resume_job, run_job, suspend_job, view_job
+from maar.core.model.job import Job
 from maar.core.model.kinds import from_document
 from maar.core.model.queue import Queue
-from maar.core.views.job_summary import JOB_LABEL, QUEUE_LABEL, JobSummary, PodSummary
+from maar.core.views.job_summary import JOB_LABEL, QUEUE_LABEL, PodSummary
 
 if TYPE_CHECKING:  # a client takes longer to import than most commands take to run
     from maar.cli.cluster.client import ClusterClient
 
 NameOption = Annotated[
-    str, typer.Option("--name", "-N", help="The name of the job.", autocompletion=names_of(JobSummary))
+    str, typer.Option("--name", "-N", help="The name of the job.", autocompletion=names_of(Job))
 ]
 
 vcctl_job_app: Final = typer.Typer(help="Jobs, in Volcano's manner.", no_args_is_help=True)
@@ -99,7 +100,7 @@ def _pods() -> None:
 def list_pods(
     *,
     job: Annotated[
-        str, typer.Option("--job", "-j", help="Only pods of this job.", autocompletion=names_of(JobSummary))
+        str, typer.Option("--job", "-j", help="Only pods of this job.", autocompletion=names_of(Job))
     ] = "",
     queue: Annotated[
         str, typer.Option("--queue", "-q", help="Only pods of this queue.", autocompletion=names_of(Queue))
@@ -113,7 +114,7 @@ def list_pods(
 
     async def work(cluster: "ClusterClient") -> list[PodSummary]:
         if job and queue and place:
-            owner = from_document(JobSummary, await cluster.get(JobSummary, f"{place}/{job}"))
+            owner = from_document(Job, await cluster.get(Job, f"{place}/{job}"))
             if owner.spec.queue != queue:
                 raise CommandError(f"job {job} is in queue {owner.spec.queue}, not in queue {queue}")
         labels = [f"{JOB_LABEL}={job}" if job else JOB_LABEL, f"{QUEUE_LABEL}={queue}" if queue else ""]

@@ -23,16 +23,16 @@ from maar.cli.vcctl.flags import (
     key_of,
 )
 from maar.cli.vcctl.work import delete_job, list_jobs, resume_job, run_job, suspend_job, view_job
+from maar.core.model.job import Job
 from maar.core.model.namespace import Namespace
 from maar.core.model.queue import Queue
-from maar.core.views.job_summary import JobSummary
 
 _IMAGE: Final = "VOLCANO_DEFAULT_IMAGE"
 _SCHEDULER: Final = "VOLCANO_SCHEDULER_NAME"
 _NAMESPACE: Final = "VOLCANO_DEFAULT_JOB_NAMESPACE"
 
 NameOption = Annotated[
-    str, typer.Option("--name", "-n", help="The name of the job.", autocompletion=names_of(JobSummary))
+    str, typer.Option("--name", "-n", help="The name of the job.", autocompletion=names_of(Job))
 ]
 NamespaceOption = Annotated[
     str,
