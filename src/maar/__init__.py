@@ -4,8 +4,10 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:  # at run time each is imported when it is used: commands should be able to say at once
-    from maar.cli.answers.simulated import Simulated, SimulationError, simulate
-    from maar.cli.library import PlanError, plan, whatif
+    from maar.api.errors import InputError, PlanError, SimulationError
+    from maar.api.plan import Planned, plan
+    from maar.api.simulate import Simulated, simulate
+    from maar.api.whatif import whatif
     from maar.core.answers.known_objects import BadChangeError
     from maar.core.answers.whatif import WhatIf
     from maar.core.fairshare import (
@@ -19,7 +21,6 @@ if TYPE_CHECKING:  # at run time each is imported when it is used: commands shou
     )
     from maar.core.policy.configuration import BadConfigurationError
     from maar.core.policy.plugin_hooks import GroupView, NodeView, PluginHooks, PodView
-    from maar.core.views.planned import Planned
 
     __version__: str
 
@@ -29,6 +30,7 @@ __all__ = [
     "BadQueueDemandError",
     "FairShares",
     "GroupView",
+    "InputError",
     "NodeView",
     "PlanError",
     "Planned",
@@ -48,8 +50,10 @@ __all__ = [
 ]
 
 _MODULES: Final = {
-    "maar.cli.answers.simulated": ("Simulated", "SimulationError", "simulate"),
-    "maar.cli.library": ("PlanError", "plan", "whatif"),
+    "maar.api.errors": ("InputError", "PlanError", "SimulationError"),
+    "maar.api.plan": ("Planned", "plan"),
+    "maar.api.simulate": ("Simulated", "simulate"),
+    "maar.api.whatif": ("whatif",),
     "maar.core.answers.known_objects": ("BadChangeError",),
     "maar.core.answers.whatif": ("WhatIf",),
     "maar.core.fairshare": (
@@ -57,7 +61,6 @@ _MODULES: Final = {
     ),
     "maar.core.policy.configuration": ("BadConfigurationError",),
     "maar.core.policy.plugin_hooks": ("GroupView", "NodeView", "PluginHooks", "PodView"),
-    "maar.core.views.planned": ("Planned",),
 }  # fmt: skip
 _WHERE: Final = {name: module for module, names in _MODULES.items() for name in names}
 

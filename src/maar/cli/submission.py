@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from maar.cli.documents import read_documents
+from maar.api.documents import read_documents
 from maar.cli.failure import CommandError, for_each
 from maar.cli.tables import Document, Output, data_text, title
 from maar.core.model.metadata import Object

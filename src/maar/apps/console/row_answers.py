@@ -7,9 +7,9 @@ from contextlib import suppress
 from http import HTTPStatus
 from typing import Final
 
-from maar import __version__
 from maar.apps.console.replies import RefusedError, Reply, json_text
 from maar.apps.console.viewer import Viewer
+from maar.apps.version import __version__
 from maar.core.model.job import Job
 from maar.core.model.metadata import Object
 from maar.core.model.node import Node

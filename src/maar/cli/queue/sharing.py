@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
+from maar.api.manifests import read_manifests
 from maar.cli.cluster.access import Access, on_cluster
 from maar.cli.cluster.refusal import Operation, unknown
 from maar.cli.failure import CommandError
-from maar.cli.files import read_manifests
 from maar.cli.option_groups import with_groups
 from maar.cli.queue.flags import (
     NameArgument,

@@ -8,6 +8,7 @@ from typing import Annotated, Final
 
 import typer
 
+from maar.api.errors import InputError
 from maar.cli.cluster.access import Access
 from maar.cli.completion import names_of
 from maar.cli.failure import CommandError
@@ -102,7 +103,7 @@ def failing_as(what: str) -> Iterator[None]:
     """Give failures Volcano's words and exit code; `what` is the verb and the noun."""
     try:
         yield
-    except CommandError as error:
+    except InputError as error:
         for sentence in error.sentences:
             typer.echo(f"Failed to {what}: {sentence}" if what else f"Failed to: {sentence}", err=True)
         raise typer.Exit(FAILED) from None
