@@ -5,11 +5,12 @@ from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:  # at run time each is imported when it is used: commands should be able to say at once
     from maar.api.errors import InputError, PlanError, SimulationError
-    from maar.api.plan import Planned, plan
+    from maar.api.plan import plan
     from maar.api.simulate import Simulated, simulate
     from maar.api.whatif import whatif
-    from maar.core.answers.known_objects import BadChangeError
-    from maar.core.answers.whatif import WhatIf
+    from maar.core.answers.plan.answer import Planned
+    from maar.core.answers.whatif.ask import WhatIf
+    from maar.core.answers.whatif.known_objects import BadChangeError
     from maar.core.fairshare import (
         BadQueueDemandError,
         FairShares,
@@ -51,11 +52,12 @@ __all__ = [
 
 _MODULES: Final = {
     "maar.api.errors": ("InputError", "PlanError", "SimulationError"),
-    "maar.api.plan": ("Planned", "plan"),
+    "maar.api.plan": ("plan",),
     "maar.api.simulate": ("Simulated", "simulate"),
     "maar.api.whatif": ("whatif",),
-    "maar.core.answers.known_objects": ("BadChangeError",),
-    "maar.core.answers.whatif": ("WhatIf",),
+    "maar.core.answers.plan.answer": ("Planned",),
+    "maar.core.answers.whatif.known_objects": ("BadChangeError",),
+    "maar.core.answers.whatif.ask": ("WhatIf",),
     "maar.core.fairshare": (
         "BadQueueDemandError", "QueueDemand", "FairShares", "QueueTree", "Share", "fair_shares", "share_out",
     ),

@@ -27,8 +27,8 @@ from maar.api.simulation.inputs import (
 from maar.api.simulation.report import ReportFolder, configurations_of, overview_lines
 from maar.api.simulation.tables import TraceTables
 from maar.apps.version import __version__
-from maar.core.answers.report.page import Heading
-from maar.core.answers.report.tables import job_columns, series_columns
+from maar.core.answers.simulate.page import Heading
+from maar.core.answers.simulate.tables import job_columns, series_columns
 from maar.core.model.columns import Columns, Tables
 from maar.core.model.node import Node
 from maar.core.model.queue import Queue

@@ -11,10 +11,10 @@ from maar.api.documents import read_documents
 from maar.api.errors import InputError, PlanError, raising
 from maar.api.manifests import Source, check, manifests_of
 from maar.api.present import present_of
-from maar.core.answers.changes import SetField, SubmitDocument, field_change, in_order
 from maar.core.answers.future import Present
-from maar.core.answers.known_objects import document_of
-from maar.core.answers.whatif import WhatIf, what_if
+from maar.core.answers.whatif.ask import WhatIf, what_if
+from maar.core.answers.whatif.changes import SetField, SubmitDocument, field_change, in_order
+from maar.core.answers.whatif.known_objects import document_of
 from maar.core.model.kinds import from_document
 from maar.core.model.metadata import Object
 from maar.core.model.node import Node

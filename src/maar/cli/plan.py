@@ -17,10 +17,10 @@ from maar.apps.snapshots.plan import first_difference
 from maar.apps.version import __version__
 from maar.cli.queue.flags import ResourceOption, check_resource
 from maar.cli.terminal import Terminal, print_lines, width_of
+from maar.core.answers.plan.ask import plan_data
+from maar.core.answers.plan.text import plan_lines, resources_of
 from maar.core.model.plan import Plan
 from maar.core.model.queue import ROOT
-from maar.core.views.plan_text import plan_lines, resources_of
-from maar.core.views.planning import plan_data
 
 
 class Output(StrEnum):

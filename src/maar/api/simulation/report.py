@@ -9,8 +9,8 @@ from typing import Final
 
 from maar.api.errors import InputError, why
 from maar.apps.snapshots.configuration import as_document
-from maar.core.answers.report.page import Heading, page
-from maar.core.answers.report.tables import csv_lines, job_columns, overview, series_columns, summary
+from maar.core.answers.simulate.page import Heading, page
+from maar.core.answers.simulate.tables import csv_lines, job_columns, overview, series_columns, summary
 from maar.core.simulation.experiment import Outcome
 
 _NOT_IN_FOLDERS: Final = re.compile(r"[^A-Za-z0-9._-]+")

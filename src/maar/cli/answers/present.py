@@ -13,13 +13,13 @@ from maar.api.manifests import check, read_manifests
 from maar.api.present import present_of
 from maar.cli.cluster.access import Access, on_cluster
 from maar.core.answers.future import Present
+from maar.core.answers.tree.past_use import usage_in_force, with_usage
 from maar.core.model.durations import BadDurationError, seconds
 from maar.core.model.job import Job
 from maar.core.model.metadata import Object
 from maar.core.model.queue import Queue
 from maar.core.policy.configuration import Configuration
 from maar.core.simulation.collection import without_collection
-from maar.core.views.past_use import usage_in_force, with_usage
 
 if TYPE_CHECKING:  # a client takes longer to import than most commands take to run
     from maar.cli.cluster.client import ClusterClient

@@ -16,7 +16,7 @@ from maar.cli.option_groups import with_groups
 
 if TYPE_CHECKING:  # what simulates takes longer to import than the help takes to print
     from maar.api.simulation.experiment import Experiment
-    from maar.core.answers.report.page import Heading
+    from maar.core.answers.simulate.page import Heading
 
 _SIGTERM: Final = "SIGTERM"
 _OUT: Final = "--out"
@@ -154,7 +154,7 @@ def _exit_code(experiment: "Experiment") -> int:
 
 def _heading(trace: Path | None, generator: GeneratorFlags, experiment: "Experiment") -> "Heading":
     from maar.api.simulation.report import configurations_of  # noqa: PLC0415  see above
-    from maar.core.answers.report.page import Heading  # noqa: PLC0415
+    from maar.core.answers.simulate.page import Heading  # noqa: PLC0415
 
     if trace is not None:
         title = f"Simulation of {trace.name}"

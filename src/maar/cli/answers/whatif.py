@@ -16,11 +16,11 @@ from maar.cli.option_groups import with_groups
 from maar.cli.queue.sharing import FilesOption
 from maar.cli.tables import text_of
 from maar.cli.terminal import Terminal, print_lines, width_of
-from maar.core.answers.changes import field_change
-from maar.core.answers.first_starts import STARTS, first_starts
 from maar.core.answers.future import Present
-from maar.core.answers.known_objects import BadChangeError, read_target
-from maar.core.answers.whatif_text import what_if_data, what_if_lines
+from maar.core.answers.starts.first import STARTS, first_starts
+from maar.core.answers.whatif.changes import field_change
+from maar.core.answers.whatif.known_objects import BadChangeError, read_target
+from maar.core.answers.whatif.text import what_if_data, what_if_lines
 from maar.core.model.node_sizes import BadNodesError, read_size
 
 EVICTS: Final = 3

@@ -138,10 +138,18 @@ class _Namespace(_Branch):
     def replace(self, group: GroupState, job: Job) -> None:
         """Put a job that is not older in the place of one that waits no longer."""
         self.jobs.replace(group, job)
-        created = job[-1].row.created
-        if created != group.row.created:
-            self._count_age(created)
-            self._forget_age(group.row.created)
+        self._change_age(group.row.created, job[-1].row.created)
+
+    def advance(self, group: GroupState) -> None:
+        """The state of a class is that of its next member."""
+        before = self.jobs.entry(group)[4][0]
+        self.jobs.advance(group)
+        self._change_age(before, group.row.created)
+
+    def _change_age(self, before: float, now: float) -> None:
+        if now != before:
+            self._count_age(now)
+            self._forget_age(before)
         elif self.turnless:
             self._pass_turnless()
 
@@ -302,6 +310,12 @@ class TurnOrder:
             namespace = self._namespaces[group.leaf, group.row.namespace]
             namespace.replace(group, self.job(rest))
             namespace.settle()
+
+    def advance(self, group: GroupState) -> None:
+        """A member of a class waits no longer, and the state is that of the next one."""
+        namespace = self._namespaces[group.leaf, group.row.namespace]
+        namespace.advance(group)
+        namespace.settle()
 
     def stop(self, leaf: int, which: Callable[[GroupState], bool] | None = None) -> list[GroupState]:
         """Give no group of a leaf another turn, or none of some; returns those that still waited."""
