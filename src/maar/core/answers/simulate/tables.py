@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from math import isfinite
 
 import numpy as np
+from numpy.typing import NDArray
 
 from maar.core.answers.simulate.text import amount_text, percent, seconds_text
 from maar.core.model.resources import CPU, is_bytes, units_in_one
@@ -12,6 +13,7 @@ from maar.core.simulation.experiment import Outcome
 from maar.core.simulation.figures import Distribution
 
 Table = tuple[tuple[str, ...], list[tuple[str, ...]]]  # headings, rows
+Columns = dict[str, "list[str] | NDArray[np.int64] | NDArray[np.float64]"]  # by name
 
 
 def overview(outcomes: Sequence[Outcome]) -> Table:
@@ -111,12 +113,18 @@ def queues(outcomes: Sequence[Outcome]) -> Table:
     ), rows
 
 
-def jobs_csv(outcome: Outcome) -> Iterator[str]:
-    """A line for every job; times are seconds since 1970 in UTC, empty where it never happened."""
+def job_columns(outcome: Outcome) -> Columns:
+    """A row for every job; times are seconds since 1970 in UTC, NaN where it never happened."""
     jobs = outcome.jobs
-    columns = {
+    requests = {
+        f"{_with_unit(name)}_per_pod": amounts / units_in_one(name) for name, amounts in jobs.requests.items()
+    }
+    return {
+        "job": jobs.job,
+        "namespace": jobs.namespace,
+        "queue": jobs.queue,
         "pods": jobs.pods,
-        **{f"{_with_unit(name)}_per_pod": one / units_in_one(name) for name, one in jobs.requests.items()},
+        **requests,
         "submitted_unix_s": jobs.submitted,
         "started_unix_s": jobs.started,
         "ended_unix_s": jobs.ended,
@@ -128,31 +136,35 @@ def jobs_csv(outcome: Outcome) -> Iterator[str]:
         "evicted_pods": jobs.evictions,
         "lost_pod_seconds": jobs.lost,
     }
-    yield _line(["job", "namespace", "queue", *columns])
-    rows = zip(jobs.job, jobs.namespace, jobs.queue, *(one.tolist() for one in columns.values()), strict=True)
-    for job, namespace, queue, *numbers in rows:
-        yield _line([job, namespace, queue, *map(_number, numbers)])
 
 
-def series_csv(outcome: Outcome) -> Iterator[str]:
-    """A line for every interval: means of what was seen in it."""
+def series_columns(outcome: Outcome) -> Columns:
+    """A row for every interval: means of what was seen in it."""
     series = outcome.series
-    columns = {
+    columns: Columns = {
         "begin_unix_s": series.begins,
         "length_s": series.seconds,
         "waiting_pods": series.waiting,
         "evicted_pods": series.evictions,
     }
     for row, name in enumerate(series.resources):
-        one_has = units_in_one(name)
-        columns[f"allocatable_{_with_unit(name)}"] = series.allocatable[row] / one_has
-        columns[f"used_{_with_unit(name)}"] = series.used[row] / one_has
-        for queue, one in series.by_queue.items():
-            columns[f"used_{_with_unit(name)}_by_{queue}"] = one.used[row] / one_has
-            columns[f"deserved_{_with_unit(name)}_by_{queue}"] = one.deserved[row] / one_has
+        units = units_in_one(name)
+        columns[f"allocatable_{_with_unit(name)}"] = series.allocatable[row] / units
+        columns[f"used_{_with_unit(name)}"] = series.used[row] / units
+        for queue, of_queue in series.by_queue.items():
+            columns[f"used_{_with_unit(name)}_by_{queue}"] = of_queue.used[row] / units
+            columns[f"deserved_{_with_unit(name)}_by_{queue}"] = of_queue.deserved[row] / units
+    return columns
+
+
+def csv_lines(columns: Columns) -> Iterator[str]:
+    """A line with the names, and one for every row; numbers that nobody knows are empty."""
     yield _line(columns)
-    for values in zip(*(one.tolist() for one in columns.values()), strict=True):
-        yield _line(map(_number, values))
+    cells = (
+        column if isinstance(column, list) else map(_number, column.tolist()) for column in columns.values()
+    )
+    for row in zip(*cells, strict=True):
+        yield _line(row)
 
 
 def summary(outcomes: Iterable[Outcome], facts: Mapping[str, object]) -> str:

@@ -1,17 +1,43 @@
-"""What the commands that change queues do on a cluster, and what they print."""
+"""Changes of queues: their specs as documents, what is done on a cluster, and what is printed."""
 
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Literal, cast
 
 import typer
 
 from maar.cli.failure import CommandError
-from maar.cli.queue.show import show
-from maar.cli.queue.spec import Json, State, difference, document_of
+from maar.cli.queue.rows import print_queues
 from maar.cli.tables import Document, Output, title
 from maar.core.model.queue import ALWAYS_OPEN, ROOT, Queue
 
 if TYPE_CHECKING:  # a client takes longer to import than most commands take to run
     from maar.cli.cluster.client import ClusterClient
+
+Json = dict[str, object]
+State = Literal["Open", "Closed"]
+
+
+def document_of(name: str, spec: Json) -> Json:
+    """A new queue."""
+    return {
+        "apiVersion": Queue.api_version,
+        "kind": "Queue",
+        "metadata": {"name": name},
+        "spec": difference({}, spec),
+    }
+
+
+def difference(there: Json, wanted: Json) -> Json:
+    """The merge patch that brings what is wanted about; empty where all of it is there."""
+    patch: Json = {}
+    for name, value in wanted.items():
+        before = there.get(name)
+        if isinstance(value, dict):
+            inside = difference(cast(Json, before) if isinstance(before, dict) else {}, value)
+            if inside:
+                patch[name] = inside
+        elif value != before:
+            patch[name] = value
+    return patch
 
 
 async def create_queue(cluster: "ClusterClient", name: str, spec: Json, output: Output | None) -> None:
@@ -46,12 +72,6 @@ async def set_state(cluster: "ClusterClient", name: str, state: State) -> None:
         )
 
 
-async def delete_queue(cluster: "ClusterClient", name: str) -> None:
-    """Delete a queue."""
-    await cluster.delete(Queue, name)
-    typer.echo(f"{title(Queue, name)} deleted")
-
-
 async def _closed_above(cluster: "ClusterClient", queue: Document) -> str:
     """The nearest queue above that is asked to close; empty where there is none."""
     seen = set[str]()
@@ -75,4 +95,4 @@ def _print_result(document: Document, name: str, word: str, output: Output | Non
     if output is None:
         typer.echo(f"{title(Queue, name)} {word}")
     else:
-        show([document], output, as_list=False)
+        print_queues([document], output, as_list=False)

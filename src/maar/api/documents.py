@@ -7,7 +7,7 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Final
 
-from maar.cli.failure import CommandError, why
+from maar.api.errors import InputError, why
 from maar.parsing.limits import FILES, BadYamlError
 from maar.parsing.yaml_documents import documents as yaml_documents
 
@@ -34,7 +34,7 @@ def read_documents(paths: list[Path], *, as_kubectl: bool = False) -> ReadDocume
             name = "standard input" if file == _STANDARD_INPUT else str(file)
             try:
                 read = _documents(file, as_kubectl=as_kubectl)
-                documents.found.extend((f"{name}, {place}", one) for place, one in read)
+                documents.found.extend((f"{name}, {place}", document) for place, document in read)
             except BadYamlError as error:
                 documents.errors.append(f"{name}: not YAML: {error}")
             except OSError as error:
@@ -46,18 +46,18 @@ def _files(path: Path) -> Iterator[Path]:
     if path == _STANDARD_INPUT or (path.exists() and not path.is_dir()):  # a shell's <(…) is a pipe
         yield path
     elif path.is_dir():
-        found = sorted(file for file in path.rglob("*") if file.suffix in _ENDINGS and file.is_file())
-        if not found:
-            raise CommandError(f"{path}: the folder has no {', '.join(_ENDINGS)} files; name one that has")
-        yield from found
+        files = sorted(file for file in path.rglob("*") if file.suffix in _ENDINGS and file.is_file())
+        if not files:
+            raise InputError(f"{path}: the folder has no {', '.join(_ENDINGS)} files; name one that has")
+        yield from files
     else:
-        raise CommandError(f"{path}: there is no such file or folder{_nearest(path)}")
+        raise InputError(f"{path}: there is no such file or folder{_nearest(path)}")
 
 
 def _nearest(path: Path) -> str:
     """What may have been meant, or where the path ends."""
     try:
-        beside = [one.name for one in path.parent.iterdir()]
+        beside = [file.name for file in path.parent.iterdir()]
     except OSError:
         beside = []  # no folder, or one that may not be looked into
     close = get_close_matches(path.name, beside, 1)

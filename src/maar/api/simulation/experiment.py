@@ -1,14 +1,14 @@
-"""A simulation from its inputs to its outcomes: what `maar simulate` and `maar.simulate` have in common."""
+"""A simulation from its inputs to its outcomes: jobs, a cluster and policies."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Final, Protocol
+from typing import Final
 
+from maar.api.errors import InputError, why
+from maar.api.simulation.inputs import TraceJobs
 from maar.apps.snapshots.recorded_workload import recorded_moments, recorded_start
 from maar.apps.snapshots.replay import BadRecordingError
-from maar.cli.answers.simulation_inputs import TraceJobs
-from maar.cli.failure import CommandError, why
 from maar.core.answers.simulate.recorded_jobs import RecordedJobs
 from maar.core.model.queue import Queue
 from maar.core.policy.configuration import BadConfigurationError
@@ -28,8 +28,8 @@ from maar.core.traces.skips import TraceError
 _MOST_NAMES: Final = 5  # of queues in a sentence
 
 
-class Follower(Protocol):
-    """Who is told how far a simulation is, and what has come out."""
+class Follower:
+    """Who is told how far a simulation is, and what has come out; this one wants to know nothing."""
 
     def begins(self, name: str, jobs: int | None) -> None:
         """A policy is simulated from now on; the number of jobs may not be known."""
@@ -39,6 +39,9 @@ class Follower(Protocol):
 
     def ends(self) -> None:
         """The policy has been simulated: its outcome is there."""
+
+
+_NOBODY: Final = Follower()
 
 
 @dataclass(eq=False)
@@ -53,7 +56,7 @@ class Experiment:
     outcomes: list[Outcome] = field(default_factory=list)  # of policies that have been simulated
     interrupted_by: str = ""
 
-    def run(self, follower: Follower) -> None:
+    def run(self, follower: Follower = _NOBODY) -> None:
         """Simulate every policy; Ctrl-C or SIGTERM ends it with what there is until then."""
         for number, policy in enumerate(self.policies, start=1):
             run = PolicyRun(policy, self.submissions(policy), self.queues)
@@ -72,14 +75,14 @@ class Experiment:
 
     def _add(self, outcome: Outcome) -> None:
         """Keep an outcome; one of the same policy that was there already is replaced."""
-        self.outcomes = [one for one in self.outcomes if one.policy.name != outcome.policy.name]
+        self.outcomes = [before for before in self.outcomes if before.policy.name != outcome.policy.name]
         if outcome.jobs.job:
             self.outcomes.append(outcome)
 
 
 def _interrupted(signal: str, outcome: Outcome, left: Sequence[Policy]) -> str:
     name, ended, came = outcome.policy.name, outcome.figures.ended, outcome.figures.jobs
-    missing = f"; not simulated: {', '.join(one.name for one in left)}" if left else ""
+    missing = f"; not simulated: {', '.join(policy.name for policy in left)}" if left else ""
     if outcome.is_whole:
         return f"stopped by {signal} after {name} had been simulated{missing}"
     return (
@@ -90,25 +93,25 @@ def _interrupted(signal: str, outcome: Outcome, left: Sequence[Policy]) -> str:
 
 def prepared(source: JobSource, cluster: Cluster, policies: Sequence[Policy]) -> Experiment:
     """Go through the jobs once; say what is left out, and which queues are made."""
-    found = survey(cluster, source())
+    seen = survey(cluster, source())
     notes = list[str]()
     skips = source.skips if isinstance(source, TraceJobs) else None
     if skips is not None and skips.total:
         notes.append(f"{skips.total:,} of {skips.read:,} records are not simulated:")
         notes += skips.sentences()
-    notes += [f"{count:,} jobs are left out: {why}" for why, count in found.left_out.items()]
-    if not found.jobs:
-        raise CommandError("there is no job to simulate", *notes)
-    if found.missing:
-        names = ", ".join(found.missing[:_MOST_NAMES])
-        more = f" and {len(found.missing) - _MOST_NAMES} more" if len(found.missing) > _MOST_NAMES else ""
+    notes += [f"{count:,} jobs are left out: {why}" for why, count in seen.left_out.items()]
+    if not seen.jobs:
+        raise InputError("there is no job to simulate", *notes)
+    if seen.missing:
+        names = ", ".join(seen.missing[:_MOST_NAMES])
+        more = f" and {len(seen.missing) - _MOST_NAMES} more" if len(seen.missing) > _MOST_NAMES else ""
         notes.append(f"queues that jobs name and --queues does not have get weight 1: {names}{more}")
-    whole = cluster.with_queues(found.missing)
+    whole = cluster.with_queues(seen.missing)
 
     def submissions(policy: Policy) -> Submissions:
-        return SubmittedJobs(whole, policy, source(), found.start)
+        return SubmittedJobs(whole, policy, source(), seen.start)
 
-    return Experiment(policies, whole.queues, submissions, found.jobs, notes)
+    return Experiment(policies, whole.queues, submissions, seen.jobs, notes)
 
 
 def prepared_recording(file: Path, policies: Sequence[Policy] | None, queues: Sequence[Queue]) -> Experiment:
@@ -122,11 +125,11 @@ def prepared_recording(file: Path, policies: Sequence[Policy] | None, queues: Se
         began = recorded_start(lines())
         workload = RecordedWorkload(lambda: recorded_moments(lines()), began.scheduler_name)
     except OSError as error:
-        raise CommandError(f"{file}: cannot be read: {why(error)}; name another file") from None
+        raise InputError(f"{file}: cannot be read: {why(error)}; name another file") from None
     except (BadRecordingError, TraceError) as error:
-        raise CommandError(f"{file}: {error}") from None
+        raise InputError(f"{file}: {error}") from None
     except BadConfigurationError as error:
-        raise CommandError(*(f"{file}: its configuration: {problem}" for problem in error.problems)) from None
+        raise InputError(*(f"{file}: its configuration: {problem}" for problem in error.problems)) from None
     totals, notes = workload.totals, list[str]()
     if totals.withdrawn:
         notes.append(f"{totals.withdrawn:,} pods are left out: they were deleted before they started")
@@ -140,9 +143,9 @@ def prepared_recording(file: Path, policies: Sequence[Policy] | None, queues: Se
     chosen = policies if policies is not None else [Policy("as-recorded", began.configuration)]
     for policy in chosen:
         if policy.one_queue is not None:
-            raise CommandError(
-                f"--config {policy.name} is for traces of jobs: a recording has queues of its own; "
-                "leave it out"
+            raise InputError(
+                f" {policy.name} is for traces of jobs: a recording has queues of its own; leave it out",
+                option="config",
             )
     known = RecordedJobs(workload, queues).queues
     return Experiment(chosen, known, lambda _: RecordedJobs(workload, queues), None, notes)

@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
+from maar.api.errors import InputError, why
 from maar.apps.snapshots.configuration import as_document
-from maar.cli.failure import CommandError, why
 from maar.core.answers.simulate.page import Heading, page
-from maar.core.answers.simulate.tables import jobs_csv, overview, series_csv, summary
+from maar.core.answers.simulate.tables import csv_lines, job_columns, overview, series_columns, summary
 from maar.core.simulation.experiment import Outcome
 
 _NOT_IN_FOLDERS: Final = re.compile(r"[^A-Za-z0-9._-]+")
@@ -29,18 +29,18 @@ class ReportFolder:
         folder = self.folder
         try:
             folder.mkdir(parents=True, exist_ok=True)
-            for one in outcomes:
-                if one.policy.name not in self._written:
-                    of_policy = folder / folder_name(one.policy.name)
+            for outcome in outcomes:
+                if outcome.policy.name not in self._written:
+                    of_policy = folder / folder_name(outcome.policy.name)
                     of_policy.mkdir(exist_ok=True)
-                    _write(of_policy / "jobs.csv", jobs_csv(one))
-                    _write(of_policy / "series.csv", series_csv(one))
-                    self._written.add(one.policy.name)
+                    _write(of_policy / "jobs.csv", csv_lines(job_columns(outcome)))
+                    _write(of_policy / "series.csv", csv_lines(series_columns(outcome)))
+                    self._written.add(outcome.policy.name)
             _write(folder / "report.html", page(heading, outcomes))
             _write(folder / "summary.json", [summary(outcomes, {**facts, "notes": list(heading.notes)})])
         except OSError as error:
-            raise CommandError(
-                f"--out {folder}: cannot be written: {why(error)}; name another folder"
+            raise InputError(
+                f" {folder}: cannot be written: {why(error)}; name another folder", option="out"
             ) from None
 
 
@@ -49,7 +49,9 @@ def check_folder(folder: Path) -> None:
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise CommandError(f"--out {folder}: cannot be made: {why(error)}; name another folder") from None
+        raise InputError(
+            f" {folder}: cannot be made: {why(error)}; name another folder", option="out"
+        ) from None
 
 
 def folder_name(policy: str) -> str:
@@ -59,13 +61,13 @@ def folder_name(policy: str) -> str:
 
 def configurations_of(outcomes: Iterable[Outcome]) -> dict[str, str]:
     """What each policy was configured with, as text, by its name."""
-    found = dict[str, str]()
-    for policy in (one.policy for one in outcomes):
+    texts = dict[str, str]()
+    for policy in (outcome.policy for outcome in outcomes):
         queue = (
             f"All jobs are in one queue, dequeueStrategy: {policy.one_queue}\n" if policy.one_queue else ""
         )
-        found[policy.name] = queue + json.dumps(as_document(policy.configuration), indent=1)
-    return found
+        texts[policy.name] = queue + json.dumps(as_document(policy.configuration), indent=1)
+    return texts
 
 
 def overview_lines(outcomes: Sequence[Outcome]) -> list[str]:
@@ -75,7 +77,10 @@ def overview_lines(outcomes: Sequence[Outcome]) -> list[str]:
     widths = [max(map(len, column)) for column in zip(*table, strict=True)]
     return [
         _GAP.join(
-            [first.ljust(widths[0]), *(one.rjust(width) for one, width in zip(rest, widths[1:], strict=True))]
+            [
+                first.ljust(widths[0]),
+                *(cell.rjust(width) for cell, width in zip(rest, widths[1:], strict=True)),
+            ]
         )
         for first, *rest in table
     ]

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO, Final
 
-from maar.cli.failure import CommandError
+from maar.api.errors import InputError
 from maar.core.traces.lines import text_lines
 from maar.core.traces.skips import TraceError
 
@@ -38,10 +38,10 @@ def in_sentences(file: Path) -> Iterator[None]:
     except OSError as error:
         problem = f"{error.strerror}; name another file"
     except TraceError as error:
-        raise CommandError(f"{file}: {error}") from None
+        raise InputError(f"{file}: {error}") from None
     else:
         return
-    raise CommandError(f"{file}: cannot be read: {problem}")
+    raise InputError(f"{file}: cannot be read: {problem}")
 
 
 def _opened(file: Path) -> BinaryIO:

@@ -5,8 +5,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
-from maar.cli.answers.simulation_files import first_lines, in_sentences, lines_of
-from maar.cli.failure import CommandError
+from maar.api.errors import InputError
+from maar.api.simulation.files import first_lines, in_sentences, lines_of
 from maar.core.model.node import Node
 from maar.core.model.queue import Queue, QueueMetadata, QueueSpec
 from maar.core.traces.helios import read_helios_gpus
@@ -29,16 +29,16 @@ class TraceTables:
     def nodes(self, file: Path) -> list[Node] | None:
         """The nodes of a table; None where the file is none."""
         columns = _columns(file)
-        read = next((one for name, one in _NODES.items() if name in columns), None)
+        read = next((reader for name, reader in _NODES.items() if name in columns), None)
         if read is None:
             return None
         skips = Skips()
         with in_sentences(file):
-            found = list(read(lines_of(file), self.options, skips))
+            nodes = list(read(lines_of(file), self.options, skips))
         self._note(file, skips.sentences())
-        if not found:
-            raise CommandError(f"{file}: there is no node in it", *skips.sentences())
-        return found
+        if not nodes:
+            raise InputError(f"{file}: there is no node in it", *skips.sentences())
+        return nodes
 
     def queues(self, file: Path) -> list[Queue] | None:
         """The queues of Helios' table: the weight of each is the most GPUs that it has on any day."""
@@ -50,7 +50,7 @@ class TraceTables:
                 most |= {name: max(gpus, most.get(name, 0)) for name, gpus in day.gpus.items()}
         self._note(file, skips.sentences())
         if not most:
-            raise CommandError(f"{file}: there is no queue in it", *skips.sentences())
+            raise InputError(f"{file}: there is no queue in it", *skips.sentences())
         return [
             Queue(
                 metadata=QueueMetadata(name=name),
@@ -60,7 +60,7 @@ class TraceTables:
         ]
 
     def _note(self, file: Path, sentences: Iterable[str]) -> None:
-        self.notes += [f"{file}: {one}" for one in sentences]
+        self.notes += [f"{file}: {sentence}" for sentence in sentences]
 
 
 def _columns(file: Path) -> set[str]:
@@ -68,4 +68,4 @@ def _columns(file: Path) -> set[str]:
     if not file.is_file():
         return set()
     first = next(iter(first_lines(file)), "")
-    return {one.strip().strip('"') for one in first.split(",")}
+    return {name.strip().strip('"') for name in first.split(",")}

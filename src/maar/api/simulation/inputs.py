@@ -8,19 +8,18 @@ from pathlib import Path
 from random import Random
 from typing import Final, Literal
 
-from maar.apps.plugins import find_plugins
-from maar.cli.answers.simulation_files import first_lines, in_sentences, lines_of
-from maar.cli.answers.simulation_report import folder_name
-from maar.cli.answers.trace_tables import TraceTables
-from maar.cli.configuration import read_configuration
-from maar.cli.failure import CommandError
-from maar.cli.files import read_manifests
+from maar.api.arguments import configuration_of
+from maar.api.errors import InputError
+from maar.api.manifests import read_manifests
+from maar.api.simulation.files import first_lines, in_sentences, lines_of
+from maar.api.simulation.report import folder_name
+from maar.api.simulation.tables import TraceTables
 from maar.core.model.kinds import from_document
 from maar.core.model.node import Node
 from maar.core.model.node_sizes import BadNodesError
 from maar.core.model.queue import ROOT, Queue
 from maar.core.model.resources import CPU, MEMORY
-from maar.core.policy.configuration import BadConfigurationError, Configuration, parse
+from maar.core.policy.configuration import Configuration
 from maar.core.simulation.experiment import Cluster
 from maar.core.simulation.jobs import TraceJob
 from maar.core.simulation.policies import NAMED, Policy
@@ -48,77 +47,72 @@ _LARGEST_JOB: Final = 64  # CPUs or GPUs of a generated job
 def nodes_of(given: Sequence[str | PathLike[str]], tables: TraceTables | None = None) -> tuple[Node, ...]:
     """Nodes of specifications with semicolons between them, of files, and of all files of folders."""
     texts, in_tables, tables = list[str](), list[Node](), tables or TraceTables()
-    for part in (part.strip() for one in given for part in fspath(one).split(";")):
+    for part in (part.strip() for text in given for part in fspath(text).split(";")):
         if part and Path(part).is_dir():
             texts += [str(file) for file in sorted(Path(part).iterdir()) if file.suffix in _MANIFESTS]
-        elif part and (found_there := tables.nodes(Path(part))) is not None:
-            in_tables += found_there
+        elif part and (of_table := tables.nodes(Path(part))) is not None:
+            in_tables += of_table
         elif part:
             texts.append(_SHORT_GPUS.sub(r"\1nvidia.com/gpu", part))
     try:
-        found = [*in_tables, *(from_document(Node, one) for one in parse_nodes(*texts))]
+        nodes = [*in_tables, *(from_document(Node, document) for document in parse_nodes(*texts))]
     except BadNodesError as error:
-        raise CommandError(f"--nodes {error}") from None
-    if not found:
-        raise CommandError("there is no node: give --nodes, such as --nodes 4x8cpu,32Gi")
-    return tuple(found)
+        raise InputError(f" {error}", option="nodes") from None
+    if not nodes:
+        raise InputError("there is no node: give --nodes, such as --nodes 4x8cpu,32Gi")
+    return tuple(nodes)
 
 
 def queues_of(paths: Iterable[str | PathLike[str]], tables: TraceTables | None = None) -> tuple[Queue, ...]:
     """The queues of files and folders; other objects there are passed over."""
     tables, queues = tables or TraceTables(), list[Queue]()
     for path in map(Path, paths):
-        found = tables.queues(path)
-        queues += [one for one in _read(path) if isinstance(one, Queue)] if found is None else found
-    names = [one.metadata.name for one in queues]
+        of_table = tables.queues(path)
+        queues += [each for each in _read(path) if isinstance(each, Queue)] if of_table is None else of_table
+    names = [queue.metadata.name for queue in queues]
     if twice := sorted({name for name in names if names.count(name) > 1}):
-        raise CommandError(*(f"queue {name} is there twice: rename or remove one of them" for name in twice))
+        raise InputError(*(f"queue {name} is there twice: rename or remove one of them" for name in twice))
     return tuple(queues)
 
 
 def _read(path: Path) -> list[object]:
     manifests = read_manifests([path])
     if manifests.errors:
-        raise CommandError(*manifests.errors)
+        raise InputError(*manifests.errors)
     return list(manifests.objects)
 
 
 def policies_of(given: Sequence[GivenPolicy]) -> list[Policy]:
     """Policies by name or from files, each under a name and in a folder of its own."""
-    found = list[Policy]()
-    for one in given or ("default",):
-        policy, folders = _policy(one), {folder_name(known.name) for known in found}
+    policies = list[Policy]()
+    for each in given or ("default",):
+        policy, folders = _policy(each), {folder_name(before.name) for before in policies}
         name, number = policy.name, 2
         while folder_name(policy.name) in folders:
             policy, number = policy._replace(name=f"{name}-{number}"), number + 1
-        found.append(policy)
-    return found
+        policies.append(policy)
+    return policies
 
 
 def _policy(given: GivenPolicy) -> Policy:
     if isinstance(given, Policy):
         return given
-    if isinstance(given, Configuration):
-        return Policy("configuration", given)
-    if isinstance(given, Mapping):
-        try:
-            return Policy("configuration", parse(dict(given), find_plugins()))
-        except BadConfigurationError as error:
-            raise CommandError(*(f"the configuration: {problem}" for problem in error.problems)) from None
+    if isinstance(given, Configuration | Mapping):
+        return Policy("configuration", configuration_of(given))
     text = fspath(given)
     if text in NAMED:
         return NAMED[text]
     if not Path(text).exists():
-        known = ", ".join(NAMED)
-        raise CommandError(f"--config {text}: neither a file that exists nor one of {known}")
-    return Policy(Path(text).stem, read_configuration(Path(text)))
+        names = ", ".join(NAMED)
+        raise InputError(f" {text}: neither a file that exists nor one of {names}", option="config")
+    return Policy(Path(text).stem, configuration_of(text))
 
 
 def format_of(file: Path, given: str) -> str:
     """The format of a trace: the one given, or as its first lines look."""
     if given and given not in (*FORMATS, RECORDING):
-        known = ", ".join((*FORMATS, RECORDING))
-        raise CommandError(f"--format {given}: not a format of traces: choose one of {known}")
+        names = ", ".join((*FORMATS, RECORDING))
+        raise InputError(f" {given}: not a format of traces: choose one of {names}", option="format")
     with in_sentences(file):
         return given or detect_format(first_lines(file))
 
@@ -165,9 +159,9 @@ class GeneratedJobs:
         """Draw them."""
         numbers = Random(self.seed)  # noqa: S311  # the same numbers every time are wanted
         queues = dict.fromkeys(_leaves(self.cluster.queues), 1.0)
-        cpus = [one.status.allocatable.get(CPU, 0) // 1000 for one in self.cluster.nodes]
+        cpus = [node.status.allocatable.get(CPU, 0) // 1000 for node in self.cluster.nodes]
         if not max(cpus):
-            raise CommandError("no node has a whole CPU: generated jobs ask for CPUs; give larger --nodes")
+            raise InputError("no node has a whole CPU: generated jobs ask for CPUs; give larger --nodes")
         if self.kind == "lublin":
             per_pod = _power_of_two(max(cpus))
             model = LublinModel(
@@ -175,7 +169,7 @@ class GeneratedJobs:
             )
             return lublin_jobs(model, numbers, START)
         largest = _power_of_two(max(cpus))
-        sizes = [one.status.allocatable for one in self.cluster.nodes if one.status.allocatable.get(CPU)]
+        sizes = [node.status.allocatable for node in self.cluster.nodes if node.status.allocatable.get(CPU)]
         memory = min(room.get(MEMORY, 0) * 1000 // room[CPU] for room in sizes)
         mix = JobMix(
             jobs=self.jobs,
@@ -193,7 +187,7 @@ class GeneratedJobs:
 
 def _gpus(nodes: Iterable[Node]) -> GpuMix | None:
     """GPUs as the nodes have them; the first resource whose name ends so."""
-    sizes = [one.status.allocatable for one in nodes]
+    sizes = [node.status.allocatable for node in nodes]
     names = sorted({name for room in sizes for name in room if name.endswith("gpu") and room[name]})
     if not names:
         return None
@@ -209,8 +203,8 @@ def _gpus(nodes: Iterable[Node]) -> GpuMix | None:
 
 
 def _leaves(queues: Sequence[Queue]) -> list[str]:
-    above = {one.parent for one in queues} | {ROOT}
-    return [one.metadata.name for one in queues if one.metadata.name not in above] or ["default"]
+    above = {queue.parent for queue in queues} | {ROOT}
+    return [name for queue in queues if (name := queue.metadata.name) not in above] or ["default"]
 
 
 def _power_of_two(number: int) -> int:
