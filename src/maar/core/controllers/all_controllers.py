@@ -3,7 +3,7 @@
 from collections.abc import Callable, Collection
 from datetime import tzinfo
 
-from maar.core.controllers.controller import Controller
+from maar.core.controllers.cluster_view import ClusterController
 from maar.core.controllers.cron_jobs import CronJobs
 from maar.core.controllers.job_flows import JobFlows
 from maar.core.controllers.job_templates import JobTemplates
@@ -22,7 +22,7 @@ def all_controllers(
     plugins: JobPlugins,
     zone: Callable[[str], tzinfo | None],
     only_schedulers: Collection[str] = (),
-) -> tuple[Controller, ...]:
+) -> tuple[ClusterController, ...]:
     """All controllers; only where no other scheduler than these runs can one say that pods are not served."""
     unserved = (UnservedPods(only_schedulers),) if only_schedulers else ()
     jobs = (Jobs(plugins, new_key), CronJobs(zone), JobFlows(), JobTemplates())

@@ -7,8 +7,10 @@ of a workload what it says about groups.
 The indexes let a controller find what belongs to a key without walking all objects of a kind.
 """
 
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import Final, TypeVar
+from datetime import datetime
+from typing import Final, Protocol, TypeVar
 
 import msgspec
 
@@ -21,6 +23,7 @@ from maar.core.controllers.jobs.pods import JobPod, is_answered, job_pod
 from maar.core.controllers.owners import Owner, Owners
 from maar.core.controllers.queue_counts import JOBS, QueueCounts
 from maar.core.controllers.suspendable_jobs import SuspendableJob, job_to_suspend, suspendable
+from maar.core.controllers.work_queue import Controller, WorkQueue
 from maar.core.model.events import AnyObject, Event, Upserted
 from maar.core.model.job import FINISHED_JOBS, Command, Job
 from maar.core.model.namespace import QUOTA_LABEL, Namespace, ResourceQuota, quota_label
@@ -131,8 +134,13 @@ class ClusterView:
     refusals: dict[str, dict[ResourcePath, str]] = field(default_factory=dict)
     objects_made: dict[str, dict[ResourcePath, str]] = field(default_factory=dict)
 
+    def changes(self, events: Iterable[Event]) -> Iterator[AnyChange]:
+        """Take events in one by one; what each has changed is given before the next is taken in."""
+        for event in events:
+            yield from self.feed(event)
+
     def feed(self, event: Event) -> list[AnyChange]:
-        """Take events in; returns what has changed."""
+        """Take an event in; returns what has changed."""
         if isinstance(event, Upserted):
             return self._put(type(event.object).__name__, event.object.key, event.object)
         return self._put(event.kind, event.key, None)
@@ -303,6 +311,14 @@ class ClusterView:
         if waited is not None or other is not None:
             changes.append(OtherPodChanged(key, waited, other))
         return changes
+
+
+class ClusterController(Controller[ClusterView, AnyChange, str, ControllerWrite], Protocol):
+    """One of Maar's own controllers."""
+
+
+ClusterQueue = WorkQueue[ClusterView, AnyChange, str, ControllerWrite]
+Wanted = Iterator[tuple[str, ControllerWrite | datetime]]  # by key what to write, or when to look again
 
 
 def place_of_group(group: PodGroup | None) -> tuple[str, str] | None:

@@ -16,8 +16,12 @@ from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta, tzinfo
 
-from maar.core.controllers.cluster_view import AnyChange, ClusterView
-from maar.core.controllers.controller import Controller, Reconciled
+from maar.core.controllers.cluster_view import (
+    AnyChange,
+    ClusterController,
+    ClusterView,
+    Wanted,
+)
 from maar.core.controllers.job_owners import (
     COMPLETED,
     FAILED,
@@ -36,7 +40,7 @@ _KIND = CronJob.__name__
 
 
 @dataclass(frozen=True)
-class CronJobs(Controller):
+class CronJobs(ClusterController):
     """Keys are those of cron jobs; `zone` gives a time zone by its IANA name, None where there is none."""
 
     zone: Callable[[str], tzinfo | None]
@@ -52,35 +56,36 @@ class CronJobs(Controller):
             case _:
                 pass
 
-    def reconcile(self, cluster: ClusterView, keys: Collection[str], now: datetime) -> Reconciled:
+    def reconcile(self, cluster: ClusterView, keys: Collection[str], now: datetime) -> Wanted:
         """What has to be written for these cron jobs, and when the next job of each is due."""
-        writes: list[tuple[str, ControllerWrite]] = []
-        wake_at: list[tuple[str, datetime]] = []
         for key in sorted(keys):
             cron = cluster.job_owners.cron_jobs.get(key)
-            if cron is None or cron.is_terminating:
-                continue  # its jobs go with it
-            jobs = cluster.job_owners.jobs_of(cron)
-            status = _status(cron, jobs)
-            writes += [(key, write) for write in _news_of_jobs(cron, jobs, status)]
-            writes += [(key, write) for write in _old_jobs(cron, jobs)]
-            if cron.spec.suspend:
-                continue
-            try:
-                zone = self._zone_of(cron)
-                times = times_of(cron.spec.schedule, zone, _created(cron))
-            except (BadScheduleError, _UnknownZoneError) as error:
-                reason = "InvalidSchedule" if isinstance(error, BadScheduleError) else "InvalidTimeZone"
-                field = "schedule" if isinstance(error, BadScheduleError) else "timeZone"
-                writes.append((key, _event(cron, reason, f"spec.{field} {error}", is_warning=True)))
-                continue
-            due = _Due.of(cron, status, times, now)
-            if due is not None:
-                writes += [(key, write) for write in _start(cluster.job_owners, cron, jobs, due, zone)]
-            following = times.after(now)
-            if following is not None:
-                wake_at.append((key, following))
-        return Reconciled(writes, wake_at)
+            if cron is not None and not cron.is_terminating:  # its jobs go with it
+                yield from ((key, wanted) for wanted in self._wanted(cluster.job_owners, cron, now))
+
+    def _wanted(
+        self, owners: JobOwners, cron: CronJob, now: datetime
+    ) -> Iterator[ControllerWrite | datetime]:
+        jobs = owners.jobs_of(cron)
+        status = _status(cron, jobs)
+        yield from _news_of_jobs(cron, jobs, status)
+        yield from _old_jobs(cron, jobs)
+        if cron.spec.suspend:
+            return
+        try:
+            zone = self._zone_of(cron)
+            times = times_of(cron.spec.schedule, zone, _created(cron))
+        except (BadScheduleError, _UnknownZoneError) as error:
+            reason = "InvalidSchedule" if isinstance(error, BadScheduleError) else "InvalidTimeZone"
+            field = "schedule" if isinstance(error, BadScheduleError) else "timeZone"
+            yield _event(cron, reason, f"spec.{field} {error}", is_warning=True)
+            return
+        due = _Due.of(cron, status, times, now)
+        if due is not None:
+            yield from _start(owners, cron, jobs, due, zone)
+        following = times.after(now)
+        if following is not None:
+            yield following
 
     def _zone_of(self, cron: CronJob) -> tzinfo:
         name = cron.spec.time_zone

@@ -11,8 +11,12 @@ from collections.abc import Collection, Iterator
 from datetime import datetime, timedelta
 from typing import Final
 
-from maar.core.controllers.cluster_view import AnyChange, ClusterView
-from maar.core.controllers.controller import Controller, Reconciled
+from maar.core.controllers.cluster_view import (
+    AnyChange,
+    ClusterController,
+    ClusterView,
+    Wanted,
+)
 from maar.core.controllers.flow_probes import is_passed, missing_checks
 from maar.core.controllers.flow_status import flow_status, job_name
 from maar.core.controllers.job_owners import (
@@ -50,7 +54,7 @@ _CHECK_AGAIN: Final = timedelta(seconds=5)  # whether pods answer
 _MOST_CHECKS: Final = 256  # at a time
 
 
-class JobFlows(Controller):
+class JobFlows(ClusterController):
     """Keys are those of job flows."""
 
     def keys(self, change: AnyChange, cluster: ClusterView) -> Iterator[str]:
@@ -66,37 +70,33 @@ class JobFlows(Controller):
             case _:
                 pass
 
-    def reconcile(self, cluster: ClusterView, keys: Collection[str], now: datetime) -> Reconciled:
+    def reconcile(self, cluster: ClusterView, keys: Collection[str], now: datetime) -> Wanted:
         """Make the jobs whose turn it is, write how far the flows have come, and clean up."""
-        writes: list[tuple[str, ControllerWrite]] = []
-        wake_at: list[tuple[str, datetime]] = []
         for key in sorted(keys):
             flow = cluster.job_owners.flows.get(key)
-            if flow is None or flow.is_terminating:
-                continue  # its jobs go with it
-            jobs = {job.name: job for job in cluster.job_owners.jobs_of(flow)}
-            status = flow_status(flow, list(jobs.values()))
-            if patch := difference(flow.status, status):
-                writes.append((key, SetStatus(kind=_KIND, key=key, status=patch)))
-            if flow.spec.job_retain_policy == "delete" and flow.status.state.phase == "Succeed":
-                writes += [
-                    (key, Delete(kind=Job.__name__, key=job.key, uid=job.uid))
-                    for job in jobs.values()
-                    if job.phase == COMPLETED and not job.is_terminating
-                ]
-            if status.state.phase == "Failed":
-                continue
-            asked = _asked(cluster, flow, jobs, status, now)
-            writes += asked.writes
-            wake_at += asked.wake_at
-            ready = {one.name: one for one in _ready(cluster, flow, jobs, status)}  # names may come twice
-            for one in ready.values():
-                write = _make(cluster.job_owners, flow, one)
-                if isinstance(write, Create) or not patch:  # a flow is looked at again once it is patched
-                    writes.append((key, write))
-                if isinstance(write, RecordEvent) and _template(cluster.job_owners, flow, one) is not None:
-                    wake_at.append((key, now + _LOOK_AGAIN))
-        return Reconciled(writes, wake_at)
+            if flow is not None and not flow.is_terminating:  # its jobs go with it
+                yield from ((key, wanted) for wanted in _wanted(cluster, flow, now))
+
+
+def _wanted(cluster: ClusterView, flow: JobFlow, now: datetime) -> Iterator[ControllerWrite | datetime]:
+    jobs = {job.name: job for job in cluster.job_owners.jobs_of(flow)}
+    status = flow_status(flow, list(jobs.values()))
+    if patch := difference(flow.status, status):
+        yield SetStatus(kind=_KIND, key=flow.key, status=patch)
+    if flow.spec.job_retain_policy == "delete" and flow.status.state.phase == "Succeed":
+        for job in jobs.values():
+            if job.phase == COMPLETED and not job.is_terminating:
+                yield Delete(kind=Job.__name__, key=job.key, uid=job.uid)
+    if status.state.phase == "Failed":
+        return
+    yield from _checked(cluster, flow, jobs, status, now)
+    ready = {step.name: step for step in _ready(cluster, flow, jobs, status)}  # names may come twice
+    for step in ready.values():
+        write = _make(cluster.job_owners, flow, step)
+        if isinstance(write, Create) or not patch:  # a flow is looked at again once it is patched
+            yield write
+        if isinstance(write, RecordEvent) and _template(cluster.job_owners, flow, step) is not None:
+            yield now + _LOOK_AGAIN
 
 
 def _waiting(flow: JobFlow, jobs: dict[str, OwnedJob], status: JobFlowStatus) -> Iterator[Flow]:
@@ -120,18 +120,19 @@ def _ready(
             yield one
 
 
-def _asked(
+def _checked(
     cluster: ClusterView, flow: JobFlow, jobs: dict[str, OwnedJob], status: JobFlowStatus, now: datetime
-) -> Reconciled:
+) -> Iterator[ControllerWrite | datetime]:
     """Ask pods what probes are about, and again some time after the last answers."""
     checks = _checks(cluster, flow, jobs, status)
     if not checks:
-        return Reconciled(())
+        return
     last = cluster.job_owners.checked_at(flow.key)
     if last is not None and last + _CHECK_AGAIN > now:
-        return Reconciled((), [(flow.key, last + _CHECK_AGAIN)])
-    write = CheckPods(kind=_KIND, key=flow.key, checks=checks)
-    return Reconciled([(flow.key, write)], [(flow.key, now + _CHECK_AGAIN)])
+        yield last + _CHECK_AGAIN
+    else:
+        yield CheckPods(kind=_KIND, key=flow.key, checks=checks)
+        yield now + _CHECK_AGAIN
 
 
 def _checks(

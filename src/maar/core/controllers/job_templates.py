@@ -3,15 +3,19 @@
 from collections.abc import Collection, Iterator
 from datetime import datetime
 
-from maar.core.controllers.cluster_view import AnyChange, ClusterView
-from maar.core.controllers.controller import Controller, Reconciled
+from maar.core.controllers.cluster_view import (
+    AnyChange,
+    ClusterController,
+    ClusterView,
+    Wanted,
+)
 from maar.core.controllers.job_owners import JobTemplateChanged, OwnedJobChanged
 from maar.core.model.differences import difference
 from maar.core.model.job_flow import JobTemplate, JobTemplateStatus
-from maar.core.model.writes import ControllerWrite, SetStatus
+from maar.core.model.writes import SetStatus
 
 
-class JobTemplates(Controller):
+class JobTemplates(ClusterController):
     """Keys are those of job templates."""
 
     def keys(self, change: AnyChange, cluster: ClusterView) -> Iterator[str]:  # noqa: ARG002
@@ -29,10 +33,9 @@ class JobTemplates(Controller):
         cluster: ClusterView,
         keys: Collection[str],
         now: datetime,  # noqa: ARG002
-    ) -> Reconciled:
+    ) -> Wanted:
         """The statuses of these templates, where they are out of date."""
         owners = cluster.job_owners
-        writes: list[tuple[str, ControllerWrite]] = []
         for key in sorted(keys):
             template = owners.templates.get(key)
             if template is None or template.is_terminating:
@@ -40,5 +43,4 @@ class JobTemplates(Controller):
             names = sorted(owners.jobs[job].name for job in owners.jobs_of_template.keys(key))
             status = JobTemplateStatus(job_depends_on_list=tuple(names))
             if patch := difference(template.status, status):
-                writes.append((key, SetStatus(kind=JobTemplate.__name__, key=key, status=patch)))
-        return Reconciled(writes)
+                yield key, SetStatus(kind=JobTemplate.__name__, key=key, status=patch)

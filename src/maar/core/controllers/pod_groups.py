@@ -15,12 +15,13 @@ from typing import Final
 
 from maar.core.controllers.cluster_view import (
     AnyChange,
+    ClusterController,
     ClusterView,
     OwnerChanged,
     PodChanged,
     PodGroupChanged,
+    Wanted,
 )
-from maar.core.controllers.controller import Controller, Reconciled
 from maar.core.controllers.group_template import (
     MADE_ANNOTATION,
     Member,
@@ -40,7 +41,7 @@ from maar.core.model.writes import ControllerWrite, Create, Delete, Patch
 _NOTHING: Final[Statements] = {}
 
 
-class MissingGroups(Controller):
+class MissingGroups(ClusterController):
     """Keys are those of pod groups, those that do not exist yet included."""
 
     def keys(self, change: AnyChange, cluster: ClusterView) -> Iterator[str]:  # noqa: ARG002
@@ -60,15 +61,14 @@ class MissingGroups(Controller):
         cluster: ClusterView,
         keys: Collection[str],
         now: datetime,
-    ) -> Reconciled:
+    ) -> Wanted:
         """Make what groups are missing, let the pods name them, and change or remove those that need it."""
         found: list[tuple[tuple[float, str], str, list[ControllerWrite]]] = []
-        naming: list[tuple[str, ControllerWrite]] = []
-        wake_at: list[tuple[str, datetime]] = []
+        naming: list[tuple[str, Patch]] = []
         for key in keys:
             members = [cluster.pods[pod] for pod in cluster.pods_of_group.keys(key)]
             if not members and (until := _expects_pods_until(cluster, key, now)) is not None:
-                wake_at.append((key, until))
+                yield key, until
                 continue
             wanted = _group_writes(cluster, key, members)
             if wanted:
@@ -76,8 +76,9 @@ class MissingGroups(Controller):
             if wanted or key in cluster.groups:
                 naming += [(key, _name_group(key, pod)) for pod in members if _is_without(pod)]
         found.sort(key=lambda one: one[0])
-        writes = [*((key, write) for _, key, writes in found for write in writes), *naming]
-        return Reconciled(writes, wake_at)
+        for _, key, wanted in found:
+            yield from ((key, write) for write in wanted)
+        yield from naming
 
 
 def _expects_pods_until(cluster: ClusterView, key: str, now: datetime) -> datetime | None:

@@ -17,16 +17,17 @@ import msgspec
 
 from maar.core.controllers.cluster_view import (
     AnyChange,
+    ClusterController,
     ClusterView,
     CommandChanged,
     JobChanged,
     PodGroupChanged,
     QueueChanged,
+    Wanted,
     place_of_group,
     queue_of_command,
     queue_of_job,
 )
-from maar.core.controllers.controller import Controller, Reconciled
 from maar.core.model.differences import difference
 from maar.core.model.job import Command
 from maar.core.model.metadata import FIELD_MANAGER
@@ -41,10 +42,12 @@ _CLOSED_BY_CLIENT_STANDS: Final = timedelta(seconds=5)
 _ORDERS: Final = {"OpenQueue": "Open", "CloseQueue": "Closed"}
 
 
-class QueueStates(Controller):
+class QueueStates(ClusterController):
     """Keys are the names of queues, those that do not exist included."""
 
-    first_keys = ALWAYS_OPEN
+    def first_keys(self) -> Collection[str]:
+        """The queues that must be there."""
+        return ALWAYS_OPEN
 
     def keys(self, change: AnyChange, cluster: ClusterView) -> Iterator[str]:
         """The queues that a change concerns."""
@@ -71,22 +74,22 @@ class QueueStates(Controller):
             case _:
                 pass
 
-    def reconcile(self, cluster: ClusterView, keys: Collection[str], now: datetime) -> Reconciled:
+    def reconcile(self, cluster: ClusterView, keys: Collection[str], now: datetime) -> Wanted:
         """What has to be written for these queues to be there and in their states."""
-        missing = [name for name in ALWAYS_OPEN if name in keys and name not in cluster.queues]
-        writes = [(name, _made(name)) for name in missing]
-        writes += _carried_out_commands(cluster, keys)
-        wake_at: list[tuple[str, datetime]] = []
+        for name in ALWAYS_OPEN:
+            if name in keys and name not in cluster.queues:
+                yield name, _made(name)
+        yield from _carried_out_commands(cluster, keys)
         for name in sorted(keys, key=lambda one: (len(cluster.counts.path(one)), one)):
             if (queue := cluster.queues.get(name)) is None:
                 continue
             state, until = _state(cluster, name), _stands_until(queue)
             if until is not None and (state == "Closed" or until <= now):
                 until = None
-            writes += [(name, write) for write in _status(cluster, queue, state, is_held=until is not None)]
+            for write in _status(cluster, queue, state, is_kept=until is not None):
+                yield name, write
             if until is not None:
-                wake_at.append((name, until))
-        return Reconciled(writes, wake_at)
+                yield name, until
 
 
 def _place(queue: Queue | None) -> tuple[str, bool] | None:
@@ -138,12 +141,12 @@ def _state(cluster: ClusterView, name: str) -> QueueState:
 
 
 def _status(
-    cluster: ClusterView, queue: Queue, state: QueueState, *, is_held: bool
+    cluster: ClusterView, queue: Queue, state: QueueState, *, is_kept: bool
 ) -> Iterable[ControllerWrite]:
-    """What to write about a queue; its counters alone where its state is held as a client wrote it."""
+    """What to write about a queue; its counters alone where its state is kept as a client wrote it."""
     old, counts = queue.status, cluster.counts.counted(queue.key)
     new: QueueStatus = msgspec.structs.replace(old, **{name: counts[name] for name in _COUNTED})
-    if not is_held:
+    if not is_kept:
         new = msgspec.structs.replace(new, state=state)
     if patch := difference(old, new):
         yield SetStatus(kind="Queue", key=queue.key, status=patch)

@@ -10,14 +10,15 @@ from typing import Final
 
 from maar.core.controllers.cluster_view import (
     AnyChange,
+    ClusterController,
     ClusterView,
     NamespaceChanged,
     QueueChanged,
     QuotaChanged,
+    Wanted,
     label_of_namespace,
     label_of_quota,
 )
-from maar.core.controllers.controller import Controller, Reconciled
 from maar.core.model.namespace import QUOTA_LABEL, ResourceQuota, quota_label
 from maar.core.model.pod import QUEUE_ANNOTATION
 from maar.core.model.queue import Queue
@@ -30,7 +31,7 @@ _AS_THEY_ARE: Final = ("pods",)
 _PREFIX: Final = "requests."
 
 
-class NamespaceQuotas(Controller):
+class NamespaceQuotas(ClusterController):
     """Keys are the labels of quotas, which have the names of their queues, cut to the length of a label."""
 
     def keys(self, change: AnyChange, cluster: ClusterView) -> Iterator[str]:
@@ -55,9 +56,10 @@ class NamespaceQuotas(Controller):
         cluster: ClusterView,
         keys: Collection[str],
         now: datetime,  # noqa: ARG002
-    ) -> Reconciled:
+    ) -> Wanted:
         """What has to be written; a queue's limits grow in a later round than others of it shrink."""
-        return Reconciled([(label, write) for label in sorted(keys) for write in _writes(cluster, label)])
+        for label in sorted(keys):
+            yield from ((label, write) for write in _writes(cluster, label))
 
 
 def _stored(cluster: ClusterView, namespace: str) -> str:

@@ -20,11 +20,12 @@ from typing import Final
 from maar.core.controllers.cluster_view import (
     AnyChange,
     BatchJobChanged,
+    ClusterController,
     ClusterView,
     PodChanged,
     PodGroupChanged,
+    Wanted,
 )
-from maar.core.controllers.controller import Controller, Reconciled
 from maar.core.controllers.suspendable_jobs import SuspendableJob
 from maar.core.model.workload import SUSPENDED_FOR_ANNOTATION, BatchJob
 from maar.core.model.writes import ControllerWrite, Patch, RecordEvent
@@ -32,7 +33,7 @@ from maar.core.model.writes import ControllerWrite, Patch, RecordEvent
 _KIND: Final = BatchJob.kind_name()
 
 
-class SuspendedJobs(Controller):
+class SuspendedJobs(ClusterController):
     """Keys are those of Jobs."""
 
     def keys(self, change: AnyChange, cluster: ClusterView) -> Iterator[str]:
@@ -48,10 +49,11 @@ class SuspendedJobs(Controller):
             case _:
                 pass
 
-    def reconcile(self, cluster: ClusterView, keys: Collection[str], now: datetime) -> Reconciled:
+    def reconcile(self, cluster: ClusterView, keys: Collection[str], now: datetime) -> Wanted:
         """Suspend, resume or unmark Jobs."""
-        found = [(key, cluster.batch_jobs[key]) for key in keys if key in cluster.batch_jobs]
-        return Reconciled([(key, write) for key, job in found for write in _writes(cluster, key, job, now)])
+        for key in keys:
+            if (job := cluster.batch_jobs.get(key)) is not None:
+                yield from ((key, write) for write in _writes(cluster, key, job, now))
 
 
 def _writes(cluster: ClusterView, key: str, job: SuspendableJob, now: datetime) -> list[ControllerWrite]:
