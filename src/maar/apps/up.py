@@ -29,7 +29,7 @@ from maar.embedded.assembly import assemble
 from maar.embedded.backup_schedule import keep_backups, keep_last_backup
 from maar.embedded.calls import Admission, Admit, Caller, Stage
 from maar.embedded.cluster import Cluster
-from maar.embedded.controllers.loop import run_controllers
+from maar.embedded.controllers.runner import run_controllers
 from maar.embedded.data_folder import DataFolderError, unusable
 from maar.embedded.default_scheduler import choose_scheduler
 from maar.embedded.failures import Json

@@ -7,7 +7,7 @@ from maar.core.model.index_ranges import parse_indexes
 from maar.core.model.kinds import from_json
 from maar.core.model.metadata import Condition, Metadata, Object, Record, Time
 from maar.core.model.whole_numbers import whole_number
-from maar.embedded.nodes.pod import FINISHED, BoundMetadata, ContainerStatus
+from maar.embedded.nodes.pod import FINISHED, ContainerStatus
 
 JOBS: Final = "jobs.batch"
 TRACKING: Final = "batch.kubernetes.io/job-tracking"  # the finalizer of pods that are not counted yet
@@ -183,7 +183,6 @@ class JobPod(Object, frozen=True, tag="Pod"):
     plural: ClassVar[str] = "pods"
     namespaced: ClassVar[bool] = True
 
-    metadata: BoundMetadata = BoundMetadata()
     spec: PlacedSpec = PlacedSpec()
     status: JobPodStatus = JobPodStatus()
 
