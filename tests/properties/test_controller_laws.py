@@ -10,8 +10,7 @@ from maar.apps.time_zones import zone
 from maar.core.controllers.all_controllers import all_controllers
 from maar.core.controllers.cluster_view import ClusterController, ClusterView
 from maar.core.controllers.cron_jobs import CronJobs
-from maar.core.controllers.job_flows import JobFlows
-from maar.core.controllers.job_templates import JobTemplates
+from maar.core.controllers.job_flows import JobFlows, JobTemplates
 from maar.core.controllers.jobs.controller import Jobs
 from maar.core.controllers.jobs.dependencies import AFTER_ANNOTATION
 from maar.core.controllers.pod_groups import MissingGroups

@@ -5,10 +5,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from maar.embedded.assembly import behaviours, prepare
 from maar.embedded.behaviour import ORDINARY
 from maar.embedded.cluster import Cluster, Served
 from maar.embedded.controllers.runner import Runner, all_controllers
-from maar.embedded.kinds.catalogue import behaviours, prepare
 from maar.embedded.resources import BUILT_IN
 from maar.embedded.schema.builtin import builtin
 from maar.embedded.schema.custom import packaged

@@ -1,4 +1,4 @@
-"""Maar's admission inside the embedded server: the rules that webhooks apply on a cluster."""
+"""Admission in `maar up`: Maar's own rules, the one scheduler that runs, and warnings of what does not."""
 
 from http import HTTPStatus
 from typing import Final
@@ -12,8 +12,11 @@ from maar.core.admission.rules import RULES_BY_RESOURCE
 from maar.core.model.events import Deleted, Event, Upserted
 from maar.core.model.kinds import KINDS, BadObjectError, from_json
 from maar.core.model.metadata import Object
+from maar.embedded.batch_jobs.model import JOBS
 from maar.embedded.calls import Admission, Stage, section, text
 from maar.embedded.failures import ApiError
+from maar.embedded.kinds.parts import part
+from maar.embedded.nodes.script import RUN_FOR
 from maar.embedded.store import Change, Key, Store
 
 
@@ -100,3 +103,49 @@ class InProcessAdmission:
 
 def _denied(why: str) -> ApiError:
     return ApiError(HTTPStatus.FORBIDDEN, "Forbidden", f"admission by Maar denied the request: {why}")
+
+
+_FILLED_IN: Final = "default-scheduler"  # where a pod names none, as in Kubernetes
+_FIELD: Final = "schedulerName"
+
+
+def choose_scheduler(stage: Stage, admission: Admission, name: str) -> None:
+    """Give a pod that names Kubernetes' own scheduler, which does not run here, the one that does.
+
+    A manifest that leaves the name out is the same after an update, so what was chosen stays.
+    """
+    if stage != "fill in" or admission.resource.qualified != "pods" or admission.subresource:
+        return
+    if admission.new is None or text(section(admission.new, "spec"), _FIELD) != _FILLED_IN:
+        return
+    before = name if admission.old is None else text(part(admission.old, "spec"), _FIELD)
+    section(admission.new, "spec")[_FIELD] = before
+
+
+_UNRUN: Final = ("deployments.apps", "replicasets.apps", "statefulsets.apps", "daemonsets.apps")
+
+
+def warn_of_unrun(stage: Stage, admission: Admission) -> None:
+    """Warn the creator of a workload that no controller creates its pods."""
+    resource = admission.resource
+    if _is_created(stage, admission) and resource.qualified in _UNRUN:
+        admission.call.warnings.append(
+            f"[no-controller] {resource.kind} of {resource.api_version} is stored, and nothing in maar up "
+            "makes pods of it yet; create the pods themselves and a PodGroup, or use a cluster of Kubernetes"
+        )
+
+
+def warn_of_endless(stage: Stage, admission: Admission) -> None:
+    """Warn the creator of a Job that its pods do not end; only where all nodes are virtual."""
+    if not _is_created(stage, admission) or admission.resource.qualified != JOBS or admission.new is None:
+        return
+    if RUN_FOR not in part(admission.new, "spec", "template", "metadata", "annotations"):
+        admission.call.warnings.append(
+            "[virtual-nodes] the pods of this Job run until they are deleted: virtual nodes run no commands; "
+            f"write how long they run in spec.template.metadata.annotations, {RUN_FOR}: 10s, or run commands "
+            "with maar up --local"
+        )
+
+
+def _is_created(stage: Stage, admission: Admission) -> bool:
+    return stage == "judge" and admission.operation == "CREATE" and not admission.subresource

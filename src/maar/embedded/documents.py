@@ -10,11 +10,11 @@ from maar.embedded.failures import Json
 from maar.embedded.http import ApiRequest
 from maar.embedded.schema.builtin import generated
 
-KUBERNETES_MINOR: Final = 36  # whose API is spoken, as far as it goes
+_KUBERNETES_MINOR: Final = 36  # whose API is spoken, as far as it goes
 VERSION: Final[Json] = {
     "major": "1",
-    "minor": str(KUBERNETES_MINOR),
-    "gitVersion": f"v1.{KUBERNETES_MINOR}.0+maar",
+    "minor": str(_KUBERNETES_MINOR),
+    "gitVersion": f"v1.{_KUBERNETES_MINOR}.0+maar",
     "gitCommit": "",
     "gitTreeState": "clean",
     "buildDate": "1970-01-01T00:00:00Z",
@@ -64,7 +64,7 @@ def openapi(place: str) -> bytes:
     return msgspec.json.encode(
         {
             "openapi": "3.0.0",
-            "info": {"title": "Kubernetes", "version": f"v1.{KUBERNETES_MINOR}"},
+            "info": {"title": "Kubernetes", "version": f"v1.{_KUBERNETES_MINOR}"},
             "paths": found.paths,
             "components": {"schemas": {name: known.types[name] for name in found.types}},
         }

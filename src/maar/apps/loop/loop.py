@@ -15,17 +15,17 @@ How it works, in the order in which things happen:
 5. `stop` lets the round that is under way end, begins no other, ends the watches, and gives the writers a few
    seconds for what they were handed before.
 
-All of this runs in one task of one event loop; only what the worker itself puts into a thread does not. So
-nothing here needs a lock: between two `await`s no other code runs.
+All of this runs in one task of one event loop; only what the worker itself puts into a thread does
+not. So nothing here needs a lock: between two `await`s no other code runs.
 """
 
 import asyncio
+import time
 from collections.abc import Coroutine, Sequence
 from contextlib import AsyncExitStack, suppress
 from dataclasses import dataclass
 from typing import Final, Protocol
 
-from maar.apps.loop.inbox import Inbox
 from maar.core.model.events import AnyObject, Deleted, Event
 from maar.kube.api_server import ApiServer
 from maar.kube.record import Recorder
@@ -77,7 +77,7 @@ class Loop:
         identity: str,
     ) -> None:
         self._worker, self._rhythm, self._writers = worker, rhythm, writers
-        self._inbox = Inbox()
+        self._inbox = _Inbox()
         self._watches = {
             kind.__name__: Watch(server, kind, self._on_events, worker.interrupted) for kind in kinds
         }
@@ -174,3 +174,22 @@ class Loop:
             self._wanted.set()
         self._inbox.put(events)
         self._arrived.set()
+
+
+class _Inbox:
+    """Events in the order they came, and since when the first of them waits."""
+
+    def __init__(self) -> None:
+        self._events: list[Event] = []
+        self._since = 0.0
+
+    def put(self, events: list[Event]) -> None:
+        """Add what has just come."""
+        if not self._events:
+            self._since = time.monotonic()
+        self._events += events
+
+    def take(self) -> tuple[list[Event], float]:
+        """Take everything, with the seconds that the first has waited."""
+        events, self._events = self._events, []
+        return events, time.monotonic() - self._since if events else 0.0

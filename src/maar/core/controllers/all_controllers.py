@@ -5,8 +5,7 @@ from datetime import tzinfo
 
 from maar.core.controllers.cluster_view import ClusterController
 from maar.core.controllers.cron_jobs import CronJobs
-from maar.core.controllers.job_flows import JobFlows
-from maar.core.controllers.job_templates import JobTemplates
+from maar.core.controllers.job_flows import JobFlows, JobTemplates
 from maar.core.controllers.jobs.controller import Jobs
 from maar.core.controllers.pod_groups import MissingGroups
 from maar.core.controllers.queue_states import QueueStates

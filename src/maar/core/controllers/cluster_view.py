@@ -1,10 +1,10 @@
 """What the controllers know of a cluster: one copy for all of them, kept event by event.
 
-Every event gives the changes that it made, each with the object before and after; controllers map these
-to the keys that they have to look at. Of kinds with many or large objects only what a controller reads is
-kept: of a pod what its group is made from and how it stands in its job, of a job that is over no templates,
-of a workload what it says about groups.
-The indexes let a controller find what belongs to a key without walking all objects of a kind.
+Every event gives the changes that it made, each with the object before and after; controllers map
+these to the keys that they have to look at. Of kinds with many or large objects only what a
+controller reads is kept: of a pod what its group is made from and how it stands in its job, of a
+job that is over no templates, of a workload what it says about groups. The indexes let a
+controller find what belongs to a key without walking all objects of a kind.
 """
 
 from collections.abc import Iterable, Iterator
@@ -14,16 +14,14 @@ from typing import Final, Protocol, TypeVar
 
 import msgspec
 
-from maar.core.controllers.changed import Changed
-from maar.core.controllers.group_template import Member, group_name, member, of_deployment
+from maar.core.controllers.group_template import Member, Owner, Owners, group_name, member, of_deployment
 from maar.core.controllers.index import Index
 from maar.core.controllers.job_owners import JobOwnerChange, JobOwners
 from maar.core.controllers.jobs.dependencies import job_before
 from maar.core.controllers.jobs.pods import JobPod, is_answered, job_pod
-from maar.core.controllers.owners import Owner, Owners
 from maar.core.controllers.queue_counts import JOBS, QueueCounts
 from maar.core.controllers.suspendable_jobs import SuspendableJob, job_to_suspend, suspendable
-from maar.core.controllers.work_queue import Controller, WorkQueue
+from maar.core.controllers.work_queue import Changed, Controller, WorkQueue
 from maar.core.model.events import AnyObject, Event, Upserted
 from maar.core.model.job import FINISHED_JOBS, Command, Job
 from maar.core.model.namespace import QUOTA_LABEL, Namespace, ResourceQuota, quota_label
@@ -34,7 +32,7 @@ from maar.core.model.queue import Queue
 from maar.core.model.workload import WORKLOADS, BatchJob, Workload
 from maar.core.model.writes import ControllerWrite, Create, Delete, Ensure
 
-T = TypeVar("T")
+_T = TypeVar("_T")
 
 _BATCH_JOB: Final = BatchJob.kind_name()
 _OVER: Final = ("Completed", "Terminated", "Failed")  # for ever
@@ -379,13 +377,13 @@ def _waits_for(pod: Pod) -> str | None:
     return spec.scheduler_name or None if waits else None
 
 
-def _set(objects: dict[str, T], key: str, new: T | None) -> T | None:
+def _set(objects: dict[str, _T], key: str, new: _T | None) -> _T | None:
     old = objects.pop(key, None) if new is None else objects.get(key)
     if new is not None:
         objects[key] = new
     return old
 
 
-def _as(kind: type[T], one: object) -> T | None:
+def _as(kind: type[_T], one: object) -> _T | None:
     """An object as the kind that it is of; None where it is gone."""
     return one if isinstance(one, kind) else None

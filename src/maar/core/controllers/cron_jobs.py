@@ -1,15 +1,16 @@
 """Cron jobs: a job for each time of a schedule, and the removal of old ones.
 
-Nothing is remembered between rounds. The last time that had its job is in the status and, until that is
-written, in the annotation of the job itself, so that a restart at any moment neither starts a time twice nor
-loses the latest one. A job has the name of its time: making it again is refused by the API server. A job is
-removed only once the status has its time.
+Nothing is remembered between rounds. The last time that had its job is in the status and, until
+that is written, in the annotation of the job itself, so that a restart at any moment neither
+starts a time twice nor loses the latest one. A job has the name of its time: making it again is
+refused by the API server. A job is removed only once the status has its time.
 
-Of the times that were missed only the latest starts a job, as long as the starting deadline allows. With
-Forbid it waits while an earlier job is unfinished, and starts when that ends, still within the deadline.
+Of the times that were missed only the latest starts a job, as long as the starting deadline
+allows. With Forbid it waits while an earlier job is unfinished, and starts when that ends, still
+within the deadline.
 
-Completed jobs count as successful; Failed, Terminated and Aborted ones as failed. An Aborted job is not
-active, so that it stops no later one; it is active again when it is resumed.
+Completed jobs count as successful; Failed, Terminated and Aborted ones as failed. An Aborted job
+is not active, so that it stops no later one; it is active again when it is resumed.
 """
 
 from collections.abc import Callable, Collection, Iterator

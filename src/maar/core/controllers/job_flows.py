@@ -1,15 +1,21 @@
 """Job flows: jobs made from templates, each when those it depends on have come far enough.
 
-A target has come far enough when it has Completed or, before that, when the probe says so. What has
-completed is remembered in the status of the flow, so that a job that is deleted afterwards, by hand, by its
-time to live or by the retain policy, is not made again. A flow with a job that Failed or was Terminated has
-Failed for good: what runs goes on, and no further job is made. Jobs are made from the templates as they are
-at that moment, so edits of the flow and of its templates count for whatever has not been started.
+A target has come far enough when it has Completed or, before that, when the probe says so. What
+has completed is remembered in the status of the flow, so that a job that is deleted afterwards, by
+hand, by its time to live or by the retain policy, is not made again. A flow with a job that Failed
+or was Terminated has Failed for good: what runs goes on, and no further job is made. Jobs are made
+from the templates as they are at that moment, so edits of the flow and of its templates count for
+whatever has not been started.
+
+What a flow says differently from a template is a merge patch that knows lists of named things.
+Maps are merged key by key; null is unset, as everywhere. Where every entry of a list has a name
+(tasks, containers, environment variables) or a mount path (volumes), entries are merged with those
+of the same name, and new ones follow. Any other list takes the place of the old one.
 """
 
 from collections.abc import Collection, Iterator
 from datetime import datetime, timedelta
-from typing import Final
+from typing import Final, cast
 
 from maar.core.controllers.cluster_view import (
     AnyChange,
@@ -17,8 +23,7 @@ from maar.core.controllers.cluster_view import (
     ClusterView,
     Wanted,
 )
-from maar.core.controllers.flow_probes import is_passed, missing_checks
-from maar.core.controllers.flow_status import flow_status, job_name
+from maar.core.controllers.flow_status import flow_status, is_passed, job_name, missing_checks
 from maar.core.controllers.job_owners import (
     COMPLETED,
     JobFlowChanged,
@@ -27,7 +32,6 @@ from maar.core.controllers.job_owners import (
     OwnedJob,
     OwnedJobChanged,
 )
-from maar.core.controllers.job_patch import merged
 from maar.core.model.differences import difference
 from maar.core.model.job import Job
 from maar.core.model.job_flow import (
@@ -37,6 +41,7 @@ from maar.core.model.job_flow import (
     JobFlow,
     JobFlowStatus,
     JobTemplate,
+    JobTemplateStatus,
 )
 from maar.core.model.writes import (
     CheckPods,
@@ -195,3 +200,63 @@ def _document(flow: JobFlow, one: Flow, template: JobTemplate, namespace: str) -
         },
         "spec": merged(template.spec, one.patch.spec) if one.patch else template.spec,
     }
+
+
+Json = dict[str, object]
+
+_NAMES: Final = ("name", "mountPath")
+
+
+def merged(old: object, patch: object) -> object:
+    """A value with a patch applied; what it was made from stays as it was."""
+    if isinstance(patch, dict):
+        before = old if isinstance(old, dict) else {}
+        changed = {key: merged(before.get(key), value) for key, value in patch.items() if value is not None}
+        return before | changed
+    if isinstance(patch, list) and isinstance(old, list):
+        name = next((one for one in _NAMES if _has_names(old, one) and _has_names(patch, one)), None)
+        return patch if name is None else _merged_list(cast(list[Json], old), cast(list[Json], patch), name)
+    return patch
+
+
+def _has_names(values: list[object], name: str) -> bool:
+    names = [one.get(name) if isinstance(one, dict) else None for one in values]
+    return all(isinstance(one, str) for one in names) and len(set(names)) == len(names)
+
+
+def _merged_list(old: list[Json], patch: list[Json], name: str) -> list[object]:
+    patches = {one[name]: one for one in patch}
+    there = {one[name] for one in old}
+    kept = [merged(one, patches.get(one[name], {})) for one in old]
+    return [*kept, *(merged(None, one) for one in patch if one[name] not in there)]
+
+
+class JobTemplates(ClusterController):
+    """Keys are those of job templates."""
+
+    def keys(self, change: AnyChange, cluster: ClusterView) -> Iterator[str]:  # noqa: ARG002
+        """The templates that a change concerns."""
+        match change:
+            case JobTemplateChanged():
+                yield change.key
+            case OwnedJobChanged() if change.before is None or change.after is None:
+                yield from {one.template for one in (change.before, change.after) if one and one.template}
+            case _:
+                pass
+
+    def reconcile(
+        self,
+        cluster: ClusterView,
+        keys: Collection[str],
+        now: datetime,  # noqa: ARG002
+    ) -> Wanted:
+        """The statuses of these templates, where they are out of date."""
+        owners = cluster.job_owners
+        for key in sorted(keys):
+            template = owners.templates.get(key)
+            if template is None or template.is_terminating:
+                continue
+            names = sorted(owners.jobs[job].name for job in owners.jobs_of_template.keys(key))
+            status = JobTemplateStatus(job_depends_on_list=tuple(names))
+            if patch := difference(template.status, status):
+                yield key, SetStatus(kind=JobTemplate.__name__, key=key, status=patch)

@@ -8,17 +8,17 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Final, NamedTuple, TypeVar
 
-from maar.core.controllers.changed import Changed
 from maar.core.controllers.index import Index
+from maar.core.controllers.work_queue import Changed
 from maar.core.model.cron_job import SCHEDULED_ANNOTATION, CronJob
 from maar.core.model.events import AnyObject
 from maar.core.model.job import Job, TaskState
 from maar.core.model.job_flow import CREATED_BY_TEMPLATE, JobFlow, JobTemplate
 from maar.core.model.writes import PodCheck
 
-T = TypeVar("T")
+_T = TypeVar("_T")
 
-OWNERS: Final = (CronJob, JobFlow)
+_OWNERS: Final = (CronJob, JobFlow)
 COMPLETED: Final = "Completed"
 # An aborted job can be resumed, and then it is unfinished again.
 FAILED: Final = ("Failed", "Terminated", "Aborted")
@@ -147,7 +147,7 @@ class JobOwners:
 def _owned(job: Job) -> OwnedJob | None:
     """What is kept of a job; None where no cron job and no job flow is its controller."""
     metadata, status = job.metadata, job.status
-    kinds = {(kind.__name__, kind.api_version) for kind in OWNERS}
+    kinds = {(kind.__name__, kind.api_version) for kind in _OWNERS}
     owner = next((one for one in metadata.owner_references if one.controller), None)
     if owner is None or (owner.kind, owner.api_version) not in kinds:
         return None
@@ -188,7 +188,7 @@ def _templates(key: str, flow: JobFlow | None) -> set[str]:
     return set() if flow is None else {f"{namespace}/{one.name}" for one in flow.spec.flows}
 
 
-def _set(objects: dict[str, T], key: str, new: T | None) -> T | None:
+def _set(objects: dict[str, _T], key: str, new: _T | None) -> _T | None:
     old = objects.pop(key, None) if new is None else objects.get(key)
     if new is not None:
         objects[key] = new

@@ -1,12 +1,13 @@
 """Pod groups for pods that came without one: bare pods, and those of whatever controller makes pods.
 
-A group is made for the controller of its pods, or for a pod without one, and follows them; the ReplicaSets of
-a Deployment are its versions and have one group, or a rollout would wait for a second gang. Its queue,
-minimum and resources are what the youngest live pod and the owner say now; while Maar has suspended a Job,
-what its template says. Owners are known by their metadata; a pod whose owner can be known waits until it is,
-or a gang could start as single pods. A group is looked at when one of its pods, its owner or itself has
-changed; what differs is wanted until it is there. One that could not be created, or that was deleted, is
-wanted while a pod lives that it is for, or Maar has suspended its Job.
+A group is made for the controller of its pods, or for a pod without one, and follows them; the
+ReplicaSets of a Deployment are its versions and have one group, or a rollout would wait for a
+second gang. Its queue, minimum and resources are what the youngest live pod and the owner say now;
+while Maar has suspended a Job, what its template says. Owners are known by their metadata; a pod
+whose owner can be known waits until it is, or a gang could start as single pods. A group is looked
+at when one of its pods, its owner or itself has changed; what differs is wanted until it is there.
+One that could not be created, or that was deleted, is wanted while a pod lives that it is for, or
+Maar has suspended its Job.
 """
 
 from collections.abc import Collection, Iterator

@@ -1,12 +1,13 @@
 """The state and counters of queues, and the commands that open and close them.
 
-Level-based: whatever order events come in, the state follows from what is there now. A queue is looked at
-when it, a command to it, its work or that of a queue below it has changed; where it was opened, closed or
-moved, so are the queues below it.
+Level-based: whatever order events come in, the state follows from what is there now. A queue is
+looked at when it, a command to it, its work or that of a queue below it has changed; where it was
+opened, closed or moved, so are the queues below it.
 
-Clients of Volcano, which has no spec.state, delete a queue in two steps: they write Closed into its status,
-then delete it. So a Closed that another client wrote stands for a while before the state follows the spec
-again. Who wrote it and when is in the queue's managedFields: nothing has to be remembered here.
+Clients of Volcano, which has no spec.state, delete a queue in two steps: they write Closed into
+its status, then delete it. So a Closed that another client wrote stands for a while before the
+state follows the spec again. Who wrote it and when is in the queue's managedFields: nothing has to
+be remembered here.
 """
 
 from collections.abc import Collection, Iterable, Iterator

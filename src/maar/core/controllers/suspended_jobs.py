@@ -1,16 +1,19 @@
 """Jobs of batch/v1 that are suspended to evict their pods, and resumed when their turn has come.
 
-The scheduler decides, and says so on its own objects: on pods that they are evicted with their Job, and on a
-pod group that its Jobs are promised room. What a Job needs follows from these and from the Job itself:
+The scheduler decides, and says so on its own objects: on pods that they are evicted with their
+Job, and on a pod group that its Jobs are promised room. What a Job needs follows from these and
+from the Job itself:
 
-- a live pod is to go with it, and it is not suspended: suspend it, and mark it as suspended by Maar;
-- it has that mark, and its group has room for this generation of it, still: resume it, and remove the mark;
+- a live pod is to go with it, and it is not suspended: suspend it, and mark it as suspended by
+  Maar;
+- it has that mark, and its group has room for this generation of it, still: resume it, and remove
+  the mark;
 - it has that mark and is not suspended: somebody has resumed it; remove the mark.
 
-Each is one patch, and the Job is then as it should be: it does not matter how often a round is repeated, or
-where a process was killed. A Job that others suspended has no mark and stays as it is. With another
-generation of the Job the room is for an earlier suspension. The Job's controller then deletes its pods, or
-makes them.
+Each is one patch, and the Job is then as it should be: it does not matter how often a round is
+repeated, or where a process was killed. A Job that others suspended has no mark and stays as it
+is. With another generation of the Job the room is for an earlier suspension. The Job's controller
+then deletes its pods, or makes them.
 """
 
 from collections.abc import Collection, Iterator

@@ -9,8 +9,7 @@ import msgspec
 
 from maar.embedded.batch_jobs.decision import Decision, decide
 from maar.embedded.batch_jobs.model import JOBS, TRACKING, BatchJob, JobPod, JobStatus, read_job
-from maar.embedded.batch_jobs.pod_template import pod_from
-from maar.embedded.batch_jobs.pod_work import NewPod
+from maar.embedded.batch_jobs.pod_work import NewPod, pod_from
 from maar.embedded.calls import Call, Caller, Deletion, metadata, text
 from maar.embedded.cluster import Cluster
 from maar.embedded.controllers.view import (

@@ -1,10 +1,11 @@
 """Runs the controllers of the embedded cluster, a little at a time.
 
-They are controllers as Maar's own are, in the same queue. Only what is around the queue is different. The
-changes come from the store, not from watches. And writes are carried out at once, each before its controller
-is asked for the next, in turns of a few milliseconds: requests are served by the same thread, and must not
-wait. Between two writes what has changed meanwhile is taken in, so that every key is decided about with all
-that is stored. A write that is refused ends the look at its key, which is looked at again later and later.
+They are controllers as Maar's own are, in the same queue. Only what is around the queue is
+different. The changes come from the store, not from watches. And writes are carried out at once,
+each before its controller is asked for the next, in turns of a few milliseconds: requests are
+served by the same thread, and must not wait. Between two writes what has changed meanwhile is
+taken in, so that every key is decided about with all that is stored. A write that is refused ends
+the look at its key, which is looked at again later and later.
 """
 
 import asyncio

@@ -1,9 +1,10 @@
 """What the controllers of the embedded cluster read: its objects, and indexes over them.
 
-The indexes follow from the changes of the store, in their order, and from nothing else; a change gives an
-object before and after, as those of Maar's own controllers do. All changes are taken in before a key is
-reconciled, so that the indexes agree with what is stored. At the start every object is taken in as one that
-was added. Changes that came meanwhile follow, so an index must bear an object that comes twice.
+The indexes follow from the changes of the store, in their order, and from nothing else; a change
+gives an object before and after, as those of Maar's own controllers do. All changes are taken in
+before a key is reconciled, so that the indexes agree with what is stored. At the start every
+object is taken in as one that was added. Changes that came meanwhile follow, so an index must bear
+an object that comes twice.
 """
 
 from collections import Counter

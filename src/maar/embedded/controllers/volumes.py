@@ -27,7 +27,7 @@ from maar.embedded.kinds.parts import labels, part, words
 from maar.embedded.kinds.usage import CLAIMS, CLASSES, VOLUMES
 from maar.embedded.store import Key
 
-PROVISIONER: Final = "maar.sh/virtual"
+_PROVISIONER: Final = "maar.sh/virtual"
 
 _MADE_BY: Final = "pv.kubernetes.io/provisioned-by"
 _HOST_LABEL: Final = "kubernetes.io/hostname"
@@ -132,7 +132,7 @@ def _bound(view: View, key: Key, claim: Json) -> Iterator[Write]:
         if fitting:
             yield partial(_attach, view.cluster, claim, min(fitting)[1])
             return
-    if storage_class.get("provisioner") == PROVISIONER:
+    if storage_class.get("provisioner") == _PROVISIONER:
         made = _made(claim, storage_class, node)
         yield partial(_attach, view.cluster, claim, text(metadata(made), "name"), made)
 
@@ -158,7 +158,7 @@ def _made(claim: Json, storage_class: Json, node: Json | None) -> Json:
         host = labels(node).get(_HOST_LABEL) or text(metadata(node), "name")
         here: Json = {"key": _HOST_LABEL, "operator": "In", "values": [host]}
         made["nodeAffinity"] = {"required": {"nodeSelectorTerms": [{"matchExpressions": [here]}]}}
-    meta = {"name": name, "annotations": {_MADE_BY: PROVISIONER}}
+    meta = {"name": name, "annotations": {_MADE_BY: _PROVISIONER}}
     return {"metadata": meta, "spec": made}
 
 
@@ -195,7 +195,7 @@ def _phased(value: Json, phase: str) -> Json:
 
 def _is_disposable(volume: Json) -> bool:
     made_by = part(volume, "metadata", "annotations").get(_MADE_BY)
-    return made_by == PROVISIONER and part(volume, "spec").get("persistentVolumeReclaimPolicy") == "Delete"
+    return made_by == _PROVISIONER and part(volume, "spec").get("persistentVolumeReclaimPolicy") == "Delete"
 
 
 def _reference(claim: Json) -> Json:

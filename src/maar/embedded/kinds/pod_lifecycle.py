@@ -35,7 +35,7 @@ class Pods(Counted):
         account = text(spec, "serviceAccountName") or text(spec, "serviceAccount") or "default"
         spec["serviceAccountName"] = spec["serviceAccount"] = account
         self._prioritise(cluster, text(metadata(value), "name"), spec)
-        status: Json = {"phase": "Pending", "qosClass": quality_of_service(spec)}
+        status: Json = {"phase": "Pending", "qosClass": _quality_of_service(spec)}
         if parts(spec, "schedulingGates"):
             gated: Json = {
                 "type": SCHEDULED,
@@ -85,7 +85,7 @@ class Pods(Counted):
             spec["priorityClassName"] = found.class_name
 
 
-def quality_of_service(spec: Json) -> str:
+def _quality_of_service(spec: Json) -> str:
     """Guaranteed where all limits are requested, best effort where nothing is asked for, else burstable."""
     holders: Iterable[Json] = (*parts(spec, "containers"), *parts(spec, "initContainers"))
     if "resources" in spec:

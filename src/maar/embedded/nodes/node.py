@@ -29,10 +29,10 @@ class Machine(NamedTuple):
     address: str = ""
 
 
-VIRTUAL: Final = Machine()
+_VIRTUAL: Final = Machine()
 
 
-def completed(node: Json, kind: NodeKind, machine: Machine = VIRTUAL) -> Json:
+def completed(node: Json, kind: NodeKind, machine: Machine = _VIRTUAL) -> Json:
     """A Node manifest with what is missing for it to be ready; what it says itself stands."""
     name = text(metadata(node), "name")
     meta, status = dict(metadata(node)), dict(part(node, "status"))
@@ -57,7 +57,7 @@ def completed(node: Json, kind: NodeKind, machine: Machine = VIRTUAL) -> Json:
     status.setdefault(
         "addresses",
         [
-            {"type": "InternalIP", "address": machine.address or node_address(name)},
+            {"type": "InternalIP", "address": machine.address or _node_address(name)},
             {"type": "Hostname", "address": name},
         ],
     )
@@ -73,7 +73,7 @@ def stamped(node: Json, now: str) -> Json:
     return {**node, "status": status}
 
 
-def node_address(name: str) -> str:
+def _node_address(name: str) -> str:
     """An address for a node that has none: made up, and always the same."""
     return _address(name, 0)
 

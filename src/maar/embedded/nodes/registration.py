@@ -13,7 +13,7 @@ from maar.embedded.kinds.parts import part
 from maar.embedded.nodes.node import stamped
 from maar.embedded.store import Store
 
-DECLARED: Final = "maar.sh/declared-labels"  # on nodes that the command line made, and may take away
+_DECLARED: Final = "maar.sh/declared-labels"  # on nodes that the command line made, and may take away
 
 _NODES: Final = "nodes"
 _FROM_MACHINE: Final = ("capacity", "allocatable", "nodeInfo", "addresses")
@@ -33,7 +33,7 @@ def register(cluster: Cluster, nodes: Sequence[Json], *, keep_virtual: bool = Fa
             name
             for name, node in there.items()
             if name not in wanted
-            and DECLARED in part(metadata(node), "annotations")
+            and _DECLARED in part(metadata(node), "annotations")
             and not (keep_virtual and _is_virtual(node))
         ]
         for name in gone:
@@ -44,7 +44,7 @@ def register(cluster: Cluster, nodes: Sequence[Json], *, keep_virtual: bool = Fa
 def virtual_nodes(store: Store) -> list[Json]:
     """The virtual nodes that an earlier start made on its command line."""
     nodes: list[Json] = [msgspec.json.decode(body) for _, _, body in store.page(_NODES, None)]
-    return [node for node in nodes if DECLARED in part(metadata(node), "annotations") and _is_virtual(node)]
+    return [node for node in nodes if _DECLARED in part(metadata(node), "annotations") and _is_virtual(node)]
 
 
 def _is_virtual(node: Json) -> bool:
@@ -54,7 +54,7 @@ def _is_virtual(node: Json) -> bool:
 def _declared(node: Json, now: str) -> Json:
     meta = dict(metadata(node))
     labels = ",".join(sorted(part(meta, "labels")))
-    meta["annotations"] = {**part(meta, "annotations"), DECLARED: labels}
+    meta["annotations"] = {**part(meta, "annotations"), _DECLARED: labels}
     return stamped({**node, "metadata": meta}, now)
 
 
@@ -64,7 +64,7 @@ def _put(cluster: Cluster, old: Json | None, node: Json) -> None:
         cluster.create(_NODES, "", node)
         return
     before, was = metadata(old), part(old, "status")
-    withdrawn = text(part(before, "annotations"), DECLARED).split(",")
+    withdrawn = text(part(before, "annotations"), _DECLARED).split(",")
     kept = {key: value for key, value in part(before, "labels").items() if key not in withdrawn}
     parts: Json = {
         "labels": {**kept, **part(meta, "labels")},

@@ -3,15 +3,19 @@
 from collections.abc import Collection, Iterator
 from itertools import count
 from pathlib import Path
-from typing import Final
+from typing import Final, cast
 
+from maar.core.model.kinds import BadObjectError, from_document, without_nulls
+from maar.core.model.node import Node
 from maar.core.model.node_sizes import EXAMPLE, BadNodesError, read_size
-from maar.embedded.calls import metadata, text
+from maar.core.model.resources import BadAmountError, Resources
+from maar.embedded.calls import metadata, section, text
 from maar.embedded.failures import Json
 from maar.embedded.nodes.node import completed
-from maar.embedded.nodes.node_files import read_nodes
+from maar.parsing.limits import BadYamlError
+from maar.parsing.yaml_documents import documents
 
-NO_NODES: Final = "none"
+_NO_NODES: Final = "none"
 
 
 def parse(*texts: str, taken: Collection[str] = (), may_be_none: bool = False) -> list[Json]:
@@ -34,7 +38,7 @@ def parse(*texts: str, taken: Collection[str] = (), may_be_none: bool = False) -
 
 
 def _nodes(text_: str, *, may_be_none: bool) -> Iterator[Json]:
-    if may_be_none and text_ == NO_NODES:
+    if may_be_none and text_ == _NO_NODES:
         return
     if size := read_size(text_):
         for _ in range(size.number):
@@ -42,7 +46,7 @@ def _nodes(text_: str, *, may_be_none: bool) -> Iterator[Json]:
     elif _is_file(text_):
         yield from read_nodes(Path(text_))
     else:
-        none = f", nor {NO_NODES}" if may_be_none else ""
+        none = f", nor {_NO_NODES}" if may_be_none else ""
         raise BadNodesError(
             f"{text_!r}: neither nodes of a size, nor a file that exists{none}: write {EXAMPLE}"
         )
@@ -53,3 +57,54 @@ def _is_file(text_: str) -> bool:
         return Path(text_).is_file()
     except OSError:  # too long for a path, or in a folder that is closed to us
         return False
+
+
+_AMOUNTS: Final = ("capacity", "allocatable")
+_EXAMPLE: Final = "status: {allocatable: {cpu: 8, memory: 32Gi}}"
+
+
+def read_nodes(file: Path) -> list[Json]:
+    """The nodes of a file, without what only the cluster they were taken from knew of them."""
+    try:
+        found = list(documents(file.read_bytes()))
+    except OSError as error:
+        what = (error.strerror or str(error)).lower()
+        raise BadNodesError(f"{file}: cannot be read: {what}; name another file") from None
+    except BadYamlError as error:
+        raise BadNodesError(f"{file}: not YAML: {error}") from None
+    nodes = [_node(f"{file}, {place}", one) for place, one in _objects(found)]
+    if not nodes:
+        raise BadNodesError(f"{file}: the file has no nodes; add them to it, or name another file")
+    return nodes
+
+
+def _objects(documents: list[object]) -> Iterator[tuple[str, object]]:
+    for number, document in enumerate(documents, start=1):
+        if isinstance(document, dict) and isinstance(document.get("items"), list):
+            for index, item in enumerate(document["items"], start=1):
+                yield f"document {number}, item {index}", item
+        elif document is not None:
+            yield f"document {number}", document
+
+
+def _node(place: str, found: object) -> Json:
+    if not isinstance(found, dict) or (found.get("apiVersion"), found.get("kind")) != ("v1", "Node"):
+        raise BadNodesError(f"{place}: not a Node: each object of the file needs apiVersion: v1, kind: Node")
+    try:
+        node = from_document(Node, found)
+        value = cast(Json, without_nulls(found))
+        status = section(value, "status")
+        for name in _AMOUNTS:
+            if name in status:
+                status[name] = Resources.parse(section(status, name)).quantities()
+    except (BadObjectError, BadAmountError) as error:
+        raise BadNodesError(f"{place}: {error}") from None
+    if not node.metadata.name:
+        raise BadNodesError(f"{place}: the Node has no name: add metadata: {{name: node-a}}")
+    if not any(status.get(name) for name in _AMOUNTS):
+        raise BadNodesError(
+            f"{place}: node {node.metadata.name} has no allocatable resources: add {_EXAMPLE}"
+        )
+    meta = metadata(value)
+    value["metadata"] = {name: meta[name] for name in ("name", "labels", "annotations") if name in meta}
+    return value

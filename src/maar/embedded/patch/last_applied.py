@@ -13,7 +13,7 @@ from maar.embedded.schema.types import Schema
 ANNOTATION: Final = "kubectl.kubernetes.io/last-applied-configuration"
 KUBECTL: Final = "kubectl"  # only kubectl keeps the annotation up to date
 CLIENT_SIDE: Final = "kubectl-client-side-apply"
-PLACE: Final[Path] = (field("metadata"), field("annotations"), field(ANNOTATION))
+_PLACE: Final[Path] = (field("metadata"), field("annotations"), field(ANNOTATION))
 
 
 def last_applied_fields(live: Json, schema: Schema, api_version: str) -> Fields:
@@ -27,7 +27,9 @@ def client_side_fields(live: Json, schema: Schema, api_version: str) -> Fields:
     configuration = _last_applied(live, api_version)
     if not configuration:
         return NOTHING
-    return (compared({}, configuration, schema).given - _changed_since(configuration, live, schema)) | {PLACE}
+    return (compared({}, configuration, schema).given - _changed_since(configuration, live, schema)) | {
+        _PLACE
+    }
 
 
 def _last_applied(live: Json, api_version: str) -> Json:

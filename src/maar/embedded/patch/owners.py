@@ -16,7 +16,7 @@ from maar.embedded.patch.fields import (
     written,
 )
 
-APPLY: Final = "Apply"
+_APPLY: Final = "Apply"
 UPDATE: Final = "Update"
 MAX_UPDATERS: Final = 10  # older ones are put together, so that the list does not grow without bound
 ANCIENT: Final = "ancient-changes"
@@ -60,7 +60,7 @@ Owners = dict[Owner, Claim]
 
 def applier(manager: str, subresource: str) -> Owner:
     """The owner of what a manager applies."""
-    return Owner(manager, APPLY, subresource=subresource)
+    return Owner(manager, _APPLY, subresource=subresource)
 
 
 def updater(manager: str, api_version: str, subresource: str) -> Owner:
@@ -79,11 +79,11 @@ def owners_of(thing: Json | None) -> Owners:
 def _entry(entry: object) -> tuple[Owner, Claim]:
     texts = _texts(entry)
     operation, api_version = texts["operation"], texts["apiVersion"]
-    if operation not in (APPLY, UPDATE) or not api_version or texts["fieldsType"] != "FieldsV1":
+    if operation not in (_APPLY, UPDATE) or not api_version or texts["fieldsType"] != "FieldsV1":
         raise IllegibleError(
             "an entry of metadata.managedFields needs an operation, an apiVersion and FieldsV1"
         )
-    identity = "" if operation == APPLY else api_version
+    identity = "" if operation == _APPLY else api_version
     owner = Owner(texts["manager"], operation, identity, texts["subresource"])
     fields = entry.get("fieldsV1") if isinstance(entry, dict) else None
     return owner, Claim(read(fields or {}), api_version, texts["time"])

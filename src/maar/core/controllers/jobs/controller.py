@@ -8,8 +8,8 @@ A look at a job goes through these steps and ends at the first that has somethin
    group, and its pods once the group is admitted. While it restarts or ends: the pods that have to go.
 3. Counters, and why it waits.
 
-All of it follows from stored objects. A write that the API server refuses is tried again, and is the reason
-why the job waits; only its own.
+All of it follows from stored objects. A write that the API server refuses is tried again, and is
+the reason why the job waits; only its own.
 """
 
 from collections import Counter

@@ -1,7 +1,8 @@
 """What is to change in a job's status, from its pods, its pod group and the Commands to it.
 
-One decision is one step of the state machine. It is written before anything is done about it; what has to be
-done then follows from the status, so that a controller that is stopped at any moment goes on where it was.
+One decision is one step of the state machine. It is written before anything is done about it; what
+has to be done then follows from the status, so that a controller that is stopped at any moment
+goes on where it was.
 """
 
 from collections.abc import Sequence
@@ -77,7 +78,7 @@ def _answered(job: Job, answer: Answer, now: datetime) -> Decision | None:
     """Carry out the action of a policy; None where it changes nothing."""
     event, action = answer.event, answer.policy.action
     target = target_of(job, action, event)
-    why = (event.name, f"{what_happened(job, event)}: {action}")
+    why = (event.name, f"{_what_happened(job, event)}: {action}")
     status = after_order(job, action, target, now, why, is_retry=not event.is_eviction)
     if status is None:
         return None
@@ -89,12 +90,12 @@ def _answered(job: Job, answer: Answer, now: datetime) -> Decision | None:
     waited = f" after {answer.policy.timeout}" if answer.policy.timeout else ""
     is_last = status.state.phase == "Restarting" and status.retry_count >= job.spec.max_retry
     limit = "; retry limit reached" if is_last else ""
-    message = f"Start to execute action {action}{waited}: {what_happened(job, event)}{limit}"
+    message = f"Start to execute action {action}{waited}: {_what_happened(job, event)}{limit}"
     record = RecordEvent(kind="Job", key=job.key, reason="ExecuteAction", message=message)
     return Decision(status, (record,))
 
 
-def what_happened(job: Job, event: JobEvent) -> str:
+def _what_happened(job: Job, event: JobEvent) -> str:
     """An event in words."""
     pod = f"pod {job.metadata.name}-{event.task}-{event.index}"
     codes = ", ".join(str(code) for code in sorted(set(event.exit_codes)))

@@ -1,10 +1,10 @@
 """What happened to a job, read from its pods and its pod group, and the policies that answer it.
 
-Nothing here depends on having seen a change: a Failed pod of the run that is under way has failed, whenever
-that was. What was answered is told from what has not been by the job's status: a restart of the whole job
-raises its version, and pods of an older version say nothing any more; a restart of some pods names them
-until they are gone. A policy with a timeout counts from the time that the pod itself gives, or from
-`delayedActions` where the pod is gone.
+Nothing here depends on having seen a change: a Failed pod of the run that is under way has failed,
+whenever that was. What was answered is told from what has not been by the job's status: a restart
+of the whole job raises its version, and pods of an older version say nothing any more; a restart
+of some pods names them until they are gone. A policy with a timeout counts from the time that the
+pod itself gives, or from `delayedActions` where the pod is gone.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -77,7 +77,7 @@ def answers(job: Job, events: Iterable[JobEvent], now: datetime) -> list[Answer]
         policy = policy_for(job, event)
         if policy is not None:
             since = event.since or now
-            found.append(Answer(since + (timeout_of(policy) or timedelta()), event, policy))
+            found.append(Answer(since + (_timeout_of(policy) or timedelta()), event, policy))
     return sorted(found, key=lambda one: (one.at, one.event.task, one.event.index or 0, one.event.name))
 
 
@@ -90,7 +90,7 @@ def policy_for(job: Job, event: JobEvent) -> LifecyclePolicy | None:
     return None
 
 
-def timeout_of(policy: LifecyclePolicy) -> timedelta | None:
+def _timeout_of(policy: LifecyclePolicy) -> timedelta | None:
     """How long a policy waits; None where it does not."""
     try:
         return timedelta(seconds=seconds(policy.timeout)) if policy.timeout else None
@@ -117,7 +117,7 @@ def target_of(job: Job, action: str, event: JobEvent) -> RestartTarget | None:
 def delayed(job: Job, event: JobEvent, now: datetime) -> DelayedAction | None:
     """What has to be remembered of the end of a pod that goes: where a policy waits for a while."""
     policy = policy_for(job, event)
-    if event.index is None or policy is None or timeout_of(policy) is None:
+    if event.index is None or policy is None or _timeout_of(policy) is None:
         return None
     since = (event.since or now).replace(microsecond=0)
     return DelayedAction(event=event.name, task=event.task, index=event.index, since=since)

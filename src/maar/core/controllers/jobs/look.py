@@ -9,15 +9,19 @@ import msgspec
 from maar.core.controllers.cluster_view import ClusterView
 from maar.core.controllers.jobs.counting import count, is_at_rest, unwanted, with_counts
 from maar.core.controllers.jobs.decision import Decision, after_command, after_what_happened
-from maar.core.controllers.jobs.dependencies import cannot_follow, job_before, waiting_tasks, waits_for_job
+from maar.core.controllers.jobs.dependencies import (
+    cannot_follow,
+    job_before,
+    waiting_tasks,
+    waits_for_job,
+    why_it_waits,
+)
 from maar.core.controllers.jobs.group import group_document, group_key, group_patch, wanted_group
-from maar.core.controllers.jobs.owner import owner_reference
 from maar.core.controllers.jobs.phase_conditions import JobFacts
 from maar.core.controllers.jobs.phases import after_facts
 from maar.core.controllers.jobs.pod_documents import PodMaker, plugin_job, pod_name
-from maar.core.controllers.jobs.pods import FINALIZER, OUT_OF_SYNC, JobPod
+from maar.core.controllers.jobs.pods import FINALIZER, OUT_OF_SYNC, JobPod, owner_reference
 from maar.core.controllers.jobs.volumes import claim_document, mounted_claims
-from maar.core.controllers.jobs.waiting import why_it_waits
 from maar.core.job_plugins.plugin import OwnedObject, SshKey, no_key
 from maar.core.job_plugins.registry import JobPluginError, JobPlugins
 from maar.core.model.differences import difference

@@ -5,7 +5,6 @@ from typing import Final, cast
 
 import msgspec
 
-from maar.core.controllers.jobs.owner import owner_reference
 from maar.core.controllers.jobs.pods import (
     FINALIZER,
     JOB_NAME,
@@ -17,6 +16,7 @@ from maar.core.controllers.jobs.pods import (
     RETRY_COUNT,
     TASK_INDEX,
     TEMPLATE_UID,
+    owner_reference,
 )
 from maar.core.controllers.jobs.volumes import mount, mounted_claims
 from maar.core.job_plugins.plugin import PluginJob, PluginTask

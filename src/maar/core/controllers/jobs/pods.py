@@ -165,3 +165,18 @@ def _is_job(owner: OwnerReference) -> bool:
 
 def _number(text: str, otherwise: int = 0) -> int:
     return int(text) if text.isascii() and text.isdecimal() and len(text) < 10 else otherwise  # noqa: PLR2004
+
+
+Json = dict[str, object]
+
+
+def owner_reference(job: Job) -> Json:
+    """The reference by which an object is deleted with its job."""
+    return {
+        "apiVersion": Job.api_version,
+        "kind": "Job",
+        "name": job.metadata.name,
+        "uid": job.metadata.uid,
+        "controller": True,
+        "blockOwnerDeletion": False,  # what would need a right of its own
+    }
