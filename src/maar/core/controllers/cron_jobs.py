@@ -17,12 +17,8 @@ from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta, tzinfo
 
-from maar.core.controllers.cluster_view import (
-    AnyChange,
-    ClusterController,
-    ClusterView,
-    Wanted,
-)
+from maar.core.controllers.changes import AnyChange
+from maar.core.controllers.cluster_view import ClusterController, ClusterView, Wanted
 from maar.core.controllers.job_owners import (
     COMPLETED,
     FAILED,

@@ -1,5 +1,4 @@
-"""How far a job flow has come: its jobs by phase, the history of each, the phase of the flow, and
-probes.
+"""How far a job flow has come: its jobs, the history of each, the phase of the flow, and probes.
 
 Jobs that are gone keep what the stored status says of them; that they have completed is never
 forgotten.

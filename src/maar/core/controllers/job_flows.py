@@ -17,12 +17,8 @@ from collections.abc import Collection, Iterator
 from datetime import datetime, timedelta
 from typing import Final, cast
 
-from maar.core.controllers.cluster_view import (
-    AnyChange,
-    ClusterController,
-    ClusterView,
-    Wanted,
-)
+from maar.core.controllers.changes import AnyChange
+from maar.core.controllers.cluster_view import ClusterController, ClusterView, Wanted
 from maar.core.controllers.flow_status import flow_status, is_passed, job_name, missing_checks
 from maar.core.controllers.job_owners import (
     COMPLETED,

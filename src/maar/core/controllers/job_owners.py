@@ -6,17 +6,15 @@ Of a job only that is kept by which its owner goes on: its phase and times, and 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Final, NamedTuple, TypeVar
+from typing import Final, NamedTuple
 
-from maar.core.controllers.index import Index
+from maar.core.controllers.index import Index, put
 from maar.core.controllers.work_queue import Changed
 from maar.core.model.cron_job import SCHEDULED_ANNOTATION, CronJob
 from maar.core.model.events import AnyObject
 from maar.core.model.job import Job, TaskState
 from maar.core.model.job_flow import CREATED_BY_TEMPLATE, JobFlow, JobTemplate
 from maar.core.model.writes import PodCheck
-
-_T = TypeVar("_T")
 
 _OWNERS: Final = (CronJob, JobFlow)
 COMPLETED: Final = "Completed"
@@ -104,19 +102,19 @@ class JobOwners:
         match kind:
             case "CronJob":
                 cron_job = new if isinstance(new, CronJob) else None
-                return [CronJobChanged(key, _set(self.cron_jobs, key, cron_job), cron_job)]
+                return [CronJobChanged(key, put(self.cron_jobs, key, cron_job), cron_job)]
             case "JobFlow":
                 return [self._put_flow(key, new if isinstance(new, JobFlow) else None)]
             case "JobTemplate":
                 template = new if isinstance(new, JobTemplate) else None
-                return [JobTemplateChanged(key, _set(self.templates, key, template), template)]
+                return [JobTemplateChanged(key, put(self.templates, key, template), template)]
             case _:
                 return []
 
     def put_job(self, key: str, job: Job | None) -> list[JobOwnerChange]:
         """Learn of a job; there is no change where nothing made it."""
         after = None if job is None else _owned(job)
-        before = _set(self.jobs, key, after)
+        before = put(self.jobs, key, after)
         if job is not None and after is None:
             self.other_jobs.add(key)
         else:
@@ -133,14 +131,10 @@ class JobOwners:
         return sorted((self.jobs[key] for key in self.jobs_of_owner.keys(uid)), key=lambda job: job.key)
 
     def _put_flow(self, key: str, new: JobFlow | None) -> JobFlowChanged:
-        old = _set(self.flows, key, new)
+        old = put(self.flows, key, new)
         if new is None:
             self._checked.pop(key, None)
-        before, after = _templates(key, old), _templates(key, new)
-        for template in before - after:
-            self.flows_of_template.move(key, template, None)
-        for template in after - before:
-            self.flows_of_template.move(key, None, template)
+        self.flows_of_template.move_all(key, _templates(key, old), _templates(key, new))
         return JobFlowChanged(key, old, new)
 
 
@@ -186,10 +180,3 @@ def _moment(text: str) -> datetime | None:
 def _templates(key: str, flow: JobFlow | None) -> set[str]:
     namespace = key.partition("/")[0]
     return set() if flow is None else {f"{namespace}/{one.name}" for one in flow.spec.flows}
-
-
-def _set(objects: dict[str, _T], key: str, new: _T | None) -> _T | None:
-    old = objects.pop(key, None) if new is None else objects.get(key)
-    if new is not None:
-        objects[key] = new
-    return old

@@ -14,15 +14,8 @@ from collections.abc import Collection, Iterator
 from datetime import datetime
 from typing import Final
 
-from maar.core.controllers.cluster_view import (
-    AnyChange,
-    ClusterController,
-    ClusterView,
-    OwnerChanged,
-    PodChanged,
-    PodGroupChanged,
-    Wanted,
-)
+from maar.core.controllers.changes import AnyChange, OwnerChanged, PodChanged, PodGroupChanged
+from maar.core.controllers.cluster_view import ClusterController, ClusterView, Wanted
 from maar.core.controllers.group_template import (
     MADE_ANNOTATION,
     Member,

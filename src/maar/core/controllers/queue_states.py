@@ -16,19 +16,17 @@ from typing import Final
 
 import msgspec
 
-from maar.core.controllers.cluster_view import (
+from maar.core.controllers.changes import (
     AnyChange,
-    ClusterController,
-    ClusterView,
     CommandChanged,
     JobChanged,
     PodGroupChanged,
     QueueChanged,
-    Wanted,
-    place_of_group,
+    queue_and_phase,
     queue_of_command,
     queue_of_job,
 )
+from maar.core.controllers.cluster_view import ClusterController, ClusterView, Wanted
 from maar.core.model.differences import difference
 from maar.core.model.job import Command
 from maar.core.model.metadata import FIELD_MANAGER
@@ -61,7 +59,7 @@ class QueueStates(ClusterController):
                     yield from path(change.key)
                     yield from cluster.counts.below(change.key)
             case PodGroupChanged():
-                before, after = place_of_group(change.before), place_of_group(change.after)
+                before, after = queue_and_phase(change.before), queue_and_phase(change.after)
                 if before != after:
                     yield from path(before[0]) if before is not None else ()
                     yield from path(after[0]) if after is not None else ()

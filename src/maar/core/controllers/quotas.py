@@ -8,17 +8,15 @@ from collections.abc import Collection, Iterator, Mapping
 from datetime import datetime
 from typing import Final
 
-from maar.core.controllers.cluster_view import (
+from maar.core.controllers.changes import (
     AnyChange,
-    ClusterController,
-    ClusterView,
     NamespaceChanged,
     QueueChanged,
     QuotaChanged,
-    Wanted,
     label_of_namespace,
     label_of_quota,
 )
+from maar.core.controllers.cluster_view import ClusterController, ClusterView, Wanted
 from maar.core.model.namespace import QUOTA_LABEL, ResourceQuota, quota_label
 from maar.core.model.pod import QUEUE_ANNOTATION
 from maar.core.model.queue import Queue

@@ -20,16 +20,14 @@ from collections.abc import Collection, Iterator
 from datetime import datetime
 from typing import Final
 
-from maar.core.controllers.cluster_view import (
+from maar.core.controllers.changes import (
     AnyChange,
     BatchJobChanged,
-    ClusterController,
-    ClusterView,
     PodChanged,
     PodGroupChanged,
-    Wanted,
+    SuspendableJob,
 )
-from maar.core.controllers.suspendable_jobs import SuspendableJob
+from maar.core.controllers.cluster_view import ClusterController, ClusterView, Wanted
 from maar.core.model.workload import SUSPENDED_FOR_ANNOTATION, BatchJob
 from maar.core.model.writes import ControllerWrite, Patch, RecordEvent
 

@@ -4,13 +4,8 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from datetime import datetime
 
-from maar.core.controllers.cluster_view import (
-    AnyChange,
-    ClusterController,
-    ClusterView,
-    OtherPodChanged,
-    Wanted,
-)
+from maar.core.controllers.changes import AnyChange, OtherPodChanged
+from maar.core.controllers.cluster_view import ClusterController, ClusterView, Wanted
 from maar.core.model.writes import RecordEvent
 
 

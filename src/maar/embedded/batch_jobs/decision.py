@@ -62,7 +62,7 @@ class Decision(NamedTuple):
 def decide(job: BatchJob, pods: Sequence[JobPod], now: float) -> Decision:
     """Decide what is next for a job with these pods."""
     tracked = [one for one in pods if one.is_tracked]
-    if job.spec.managed_by not in (None, CONTROLLER):
+    if job.spec.managed_by not in ("", CONTROLLER):
         return Decision(job.status)
     if job.metadata.deletion_timestamp is not None:
         return Decision(job.status, tracked)

@@ -3,7 +3,8 @@
 from collections.abc import Iterable
 from typing import Final, NamedTuple
 
-from maar.embedded.batch_jobs.model import Action, BatchJob, FailurePolicy, FailureRule, JobPod
+from maar.core.model.batch_job import Action, FailurePolicy, FailureRule
+from maar.embedded.batch_jobs.model import BatchJob, JobPod
 from maar.embedded.nodes.pod import ContainerStatus
 
 _FIRST_WAIT_S: Final = 10.0

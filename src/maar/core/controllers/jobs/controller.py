@@ -16,18 +16,16 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Sequence
 from datetime import datetime
 
-from maar.core.controllers.cluster_view import (
+from maar.core.controllers.changes import (
     AnyChange,
     ClaimChanged,
-    ClusterController,
-    ClusterView,
     CommandChanged,
     JobChanged,
     JobPodChanged,
     PodGroupChanged,
-    Wanted,
     job_of_command,
 )
+from maar.core.controllers.cluster_view import ClusterController, ClusterView, Wanted
 from maar.core.controllers.jobs.look import Look
 from maar.core.controllers.jobs.pods import owning_job
 from maar.core.job_plugins.plugin import SshKey

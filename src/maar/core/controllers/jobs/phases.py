@@ -1,5 +1,4 @@
-"""The state machine of a job, as a table: for each phase, what each order does and what follows
-without one.
+"""The state machine of a job, as a table: what each order does and what follows without one.
 
     new  -->  Pending  <-->  Running  -->  Completed | Failed
     Pending  -->  Failed
