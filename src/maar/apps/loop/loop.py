@@ -2,18 +2,21 @@
 
 How it works, in the order in which things happen:
 
-1. One watch for each kind puts its events into an inbox. Nothing is learned at that moment: the worker may
-   be deciding in a thread, and what it decides from must not change meanwhile. But the worker is asked
-   at once whether the events call for a round.
-2. Until every watch has listed its kind, and then until this process is elected, the inbox is emptied
-   every few milliseconds and learned, so that a standby can begin at once when it is elected.
-3. Then there are rounds. A round is the worker's: it learns what the inbox has, works out what has to be
-   written, and hands that to writers, which report each outcome by themselves. A round waits for no write.
-4. After a round the loop waits for events. What comes within the gathering window after the first of them
-   is one round. Events that call for no round are learned without one. `wake` and `wake_in` ask for a round
-   without an event: for a write that failed, for a time that has come. `longest_wait_s` bounds the wait.
-5. `stop` lets the round that is under way end, begins no other, ends the watches, and gives the writers a few
-   seconds for what they were handed before.
+1. One watch for each kind puts its events into an inbox. Nothing is learned at that moment: the
+   worker may be deciding in a thread, and what it decides from must not change meanwhile. But the
+   worker is asked at once whether the events call for a round.
+2. Until every watch has listed its kind, and then until this process is elected, the inbox is
+   emptied every few milliseconds and learned, so that a standby can begin at once when it is
+   elected.
+3. Then there are rounds. A round is the worker's: it learns what the inbox has, works out what has
+   to be written, and hands that to writers, which report each outcome by themselves. A round waits
+   for no write.
+4. After a round the loop waits for events. What comes within the gathering window after the first
+   of them is one round. Events that call for no round are learned without one. `wake` and
+   `wake_in` ask for a round without an event: for a write that failed, for a time that has come.
+   `longest_wait_s` bounds the wait.
+5. `stop` lets the round that is under way end, begins no other, ends the watches, and gives the
+   writers a few seconds for what they were handed before.
 
 All of this runs in one task of one event loop; only what the worker itself puts into a thread does
 not. So nothing here needs a lock: between two `await`s no other code runs.

@@ -1,4 +1,46 @@
-"""Server-side apply, and which manager owns a field after any other write."""
+"""Server-side apply, and which manager owns a field after any other write.
+
+The problem. Several clients keep parts of one object: kubectl its image, an autoscaler its
+replicas. Each says again and again what it wants, knows nothing of the others, and wants to be
+told where they disagree. What a client once wanted and no longer names has to go, unless somebody
+else wants it too.
+
+How it works. A *manager* is a name that a client gives itself. `metadata.managedFields` has an
+entry for each manager, operation (Apply, Update) and subresource: the *owner*. It owns a set of
+*fields*, paths whose last step may be a field of an object (`f:image`), an item of a list by its
+keys (`k:{"name":"web"}`) or a plain value (`v:"a"`). The schema says where a value is divided
+(`shapes.py`); a list without keys is one field.
+
+    owners before           wanted by kubectl           merged                    owners after
+    kubectl:  image, args   image: b                    image: b       <- given   kubectl:  image
+    scaler:   replicas                                  replicas: 3    <- live    scaler:   replicas
+    live:     image: a, args: [-v], replicas: 3         args is gone   <- was kubectl's alone
+
+`applied` merges in four steps:
+
+1. `combined`: the wanted values over the live ones. Items of lists are matched by their keys; the
+   wanted ones have their order, and those that are only live keep their places among them.
+2. `_without_abandoned`: out goes what this owner owned, does not want now, and nobody else owns.
+3. Fields that get another value and are owned by others are conflicts: the whole apply is refused,
+   or with `force` the others lose these fields.
+4. The owner owns all that it wants, changed or not: two may own one field with one value.
+
+`tracked` is for all other writes: fields with another value than before belong to the writer
+alone, and what has gone to nobody. So an Update never conflicts; it takes away.
+
+Invariants. An owner that owns nothing has no entry. Fields that only the server sets have no
+owner. An object that was never applied has no owners, unless its kind has them from the start
+(`Behaviour.tracks_owners`); the first apply works out those of before, from kubectl's annotation
+of client-side apply, and gives the rest to `before-first-apply`.
+
+Complexity. Each step walks the object once along its schema; sets of paths grow with its fields.
+Nothing is compared for an object without owners, so ordinary writes do not pay.
+
+Why not a three-way merge from the last applied text, as client-side apply has it? It knows one
+client only, and overwrites what another has set without a word. Why sets of paths and not trees?
+Union, difference and intersection are Python's own then; only FieldsV1 is written and read as a
+tree (`fields.py`).
+"""
 
 from collections import Counter, deque
 from typing import Final
