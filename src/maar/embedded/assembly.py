@@ -4,15 +4,13 @@ from collections.abc import Iterable, Mapping
 from typing import Final
 
 from maar.embedded.behaviour import ORDINARY, Behaviour
-from maar.embedded.calls import Admit, Call, metadata, section, text
+from maar.embedded.calls import SYSTEM, Admit, Call, metadata, section, text
 from maar.embedded.cluster import Cluster, Served
-from maar.embedded.failures import Json
+from maar.embedded.failures import ApiError, Json, forbidden
 from maar.embedded.kinds import budgets, namespaces, priorities, quotas
-from maar.embedded.kinds.definitions import PLURAL as DEFINITIONS
-from maar.embedded.kinds.definitions import Definitions
 from maar.embedded.kinds.namespaces import Namespaces
 from maar.embedded.kinds.parts import part
-from maar.embedded.kinds.pod_lifecycle import Pods
+from maar.embedded.kinds.pods import Pods
 from maar.embedded.kinds.priorities import PriorityClasses
 from maar.embedded.kinds.quotas import Counted, Ledger, ResourceQuotas
 from maar.embedded.kinds.usage import CLAIMS, CLASSES, VOLUMES
@@ -21,12 +19,72 @@ from maar.embedded.schema.builtin import builtin
 from maar.embedded.schema.custom import packaged
 from maar.embedded.store import Store
 
+_DEFINITIONS: Final = "customresourcedefinitions.apiextensions.k8s.io"
+
+
+class _Definitions(Behaviour):
+    """Definitions that only the server itself writes."""
+
+    def before_create(self, cluster: Cluster, value: Json, call: Call) -> None:
+        """Serve what comes with Maar, and nothing else."""
+        if call.caller is not SYSTEM:
+            raise _refusal(value)
+        names = section(section(value, "spec"), "names")
+        value["status"] = {
+            "acceptedNames": names,
+            "storedVersions": [text(one, "name") for one in _versions(value) if one.get("storage")],
+            "conditions": [
+                {
+                    "type": kind,
+                    "status": "True",
+                    "reason": reason,
+                    "message": message,
+                    "lastTransitionTime": cluster.now(),
+                }
+                for kind, reason, message in (
+                    ("NamesAccepted", "NoConflicts", "no conflicts found"),
+                    ("Established", "InitialNamesAccepted", "the initial names have been accepted"),
+                )
+            ],
+        }
+
+    def before_update(self, cluster: Cluster, old: Json, value: Json, subresource: str, call: Call) -> None:
+        """Keep the definition as Maar has it; labels and annotations may change."""
+        del cluster, subresource
+        if call.caller is not SYSTEM and (value["spec"], value["status"]) != (old["spec"], old["status"]):
+            raise _refusal(value)
+
+    def before_delete(self, cluster: Cluster, value: Json, call: Call) -> None:
+        """Keep what is served."""
+        del cluster, call
+        raise _refusal(value)
+
+
+def _versions(value: Json) -> list[Json]:
+    found = section(value, "spec").get("versions")
+    return [one for one in found if isinstance(one, dict)] if isinstance(found, list) else []
+
+
+def _refusal(value: Json) -> ApiError:
+    return forbidden(
+        _DEFINITIONS,
+        text(metadata(value), "name"),
+        "the embedded server serves the definitions that come with Maar, as they are; for others use a"
+        " cluster of Kubernetes",
+    )
+
+
 _JOBS: Final = "jobs.batch"
 _IS_DEFAULT: Final = "storageclass.kubernetes.io/is-default-class"
 _FIRST_STATUS: Final[Mapping[str, Json]] = {
     "replicasets.apps": {"replicas": 0},
     "statefulsets.apps": {"replicas": 0, "availableReplicas": 0},
-    budgets.PLURAL: {"currentHealthy": 0, "desiredHealthy": 0, "disruptionsAllowed": 0, "expectedPods": 0},
+    budgets.PLURAL: {
+        "currentHealthy": 0,
+        "desiredHealthy": 0,
+        "disruptionsAllowed": 0,
+        "expectedPods": 0,
+    },
     VOLUMES: {"phase": "Pending"},
     "services": {"loadBalancer": {}},
 }
@@ -35,7 +93,7 @@ _WITH_OWNERS: Final = ("queues.scheduling.volcano.sh", "jobs.batch.volcano.sh")
 _UNCOUNTED: Final = frozenset({"events"})  # quotas do not count them: every client writes them
 
 
-class Claims(Counted):
+class _Claims(Counted):
     """A claim begins pending; a controller binds it to a volume."""
 
     def __init__(self, ledger: Ledger) -> None:
@@ -56,7 +114,7 @@ class Claims(Counted):
             spec["storageClassName"] = max(defaults)[1]
 
 
-class Jobs(Counted):
+class _Jobs(Counted):
     """A job that does not choose its pods itself gets labels and a selector of its own."""
 
     def __init__(self, ledger: Ledger) -> None:
@@ -82,9 +140,9 @@ def behaviours(resources: Iterable[Resource]) -> dict[str, Behaviour]:
     special: dict[str, Behaviour] = {
         "namespaces": Namespaces(),
         "pods": Pods(ledger, classes),
-        CLAIMS: Claims(ledger),
+        CLAIMS: _Claims(ledger),
         quotas.PLURAL: ResourceQuotas(ledger),
-        _JOBS: Jobs(ledger),
+        _JOBS: _Jobs(ledger),
         priorities.PLURAL: classes,
         "queues.scheduling.volcano.sh": Behaviour(),
     }
@@ -112,7 +170,7 @@ def assemble(store: Store, *, admit: Admit | None = None) -> Cluster:
     """A cluster over a store, with the built-in kinds and those of Maar's CRDs."""
     kinds = [(one, builtin(one.api_version, one.kind)) for one in BUILT_IN]
     kinds += [(one.resource, one.schema) for one in packaged()]
-    special = {**behaviours(resource for resource, _ in kinds), DEFINITIONS: Definitions()}
+    special = {**behaviours(resource for resource, _ in kinds), _DEFINITIONS: _Definitions()}
     served = [
         Served(resource, schema, special.get(resource.qualified, ORDINARY)) for resource, schema in kinds
     ]
@@ -126,7 +184,7 @@ def assemble(store: Store, *, admit: Admit | None = None) -> Cluster:
 def _publish(cluster: Cluster, definition: Json) -> None:
     """Let clients see a definition that is served, as it is in this version of Maar."""
     name = text(metadata(definition), "name")
-    if cluster.read(DEFINITIONS, "", name) is None:
-        cluster.create(DEFINITIONS, "", definition)
+    if cluster.read(_DEFINITIONS, "", name) is None:
+        cluster.create(_DEFINITIONS, "", definition)
     else:
-        cluster.change(DEFINITIONS, "", name, lambda value: {**value, "spec": definition["spec"]})
+        cluster.change(_DEFINITIONS, "", name, lambda value: {**value, "spec": definition["spec"]})

@@ -31,7 +31,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from maar.embedded.private_files import sync
+from maar.embedded.data_folder import sync
 from maar.embedded.write_ahead_log import (
     DamagedLogError,
     Header,

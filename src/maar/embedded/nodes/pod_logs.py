@@ -9,8 +9,7 @@ from typing import Final, NamedTuple
 from maar.embedded.cluster import Cluster
 from maar.embedded.failures import ApiError, bad_request
 from maar.embedded.nodes.kept_output import KeptOutput
-from maar.embedded.nodes.log_files import POLL, read_log
-from maar.embedded.nodes.log_options import LogOptions, stamp
+from maar.embedded.nodes.log_files import POLL, LogOptions, read_log, stamp
 from maar.embedded.nodes.pod import BoundPod, ContainerStatus, read_pod
 from maar.embedded.nodes.reports import PODS, pod_key
 from maar.embedded.nodes.script import RUN_FOR

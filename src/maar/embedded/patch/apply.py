@@ -49,14 +49,9 @@ from maar.embedded.failures import Json, bad_request
 from maar.embedded.patch.comparison import compared, fields_of, same, without_nulls
 from maar.embedded.patch.conformity import check
 from maar.embedded.patch.fields import NOTHING, SELF, Fields, IllegibleError, field, written
-from maar.embedded.patch.last_applied import (
+from maar.embedded.patch.owners import (
     CLIENT_SIDE,
     KUBECTL,
-    client_side_fields,
-    last_applied_fields,
-    with_last_applied,
-)
-from maar.embedded.patch.owners import (
     SERVERS_OWN,
     UNOWNED,
     Claim,
@@ -64,12 +59,15 @@ from maar.embedded.patch.owners import (
     Owners,
     applier,
     capped,
+    client_side_fields,
     is_reset,
+    last_applied_fields,
     metadata_of,
     owners_of,
     refuse_conflicts,
     released,
     updater,
+    with_last_applied,
     with_owners,
 )
 from maar.embedded.patch.refusals import bounded_in_depth

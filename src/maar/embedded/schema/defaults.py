@@ -8,6 +8,7 @@ from typing import Final, cast
 
 from maar.embedded.failures import Json
 from maar.embedded.resources import Resource
+from maar.embedded.schema.decode import fits
 from maar.embedded.schema.go_types import is_go
 from maar.embedded.schema.pod_defaults import (
     canonical_amounts,
@@ -16,7 +17,6 @@ from maar.embedded.schema.pod_defaults import (
     default_pod_spec,
 )
 from maar.embedded.schema.rules.fields import Fields, canonical, fill_unset
-from maar.embedded.schema.shape import fits
 from maar.embedded.schema.types import Schema
 
 _SESSION_SECONDS: Final = 3 * 60 * 60

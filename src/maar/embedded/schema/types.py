@@ -21,7 +21,7 @@ about one is kept for good (`functools.cache`). A type that contains itself is o
 cycle in it. A null in a Go type is a field that is not there, or the zero of an item; in a custom
 type it is a value where `nullable` says so, and otherwise not there.
 
-Complexity. Most objects that come are right. `shape.py` makes a msgspec type of a schema, which
+Complexity. Most objects that come are right. `decode.py` makes a msgspec type of a schema, which
 goes through an object in C in one pass; only what does not fit it is walked in Python, to find out
 why and to say it in Kubernetes' words. In doubt the fast type refuses, so that its yes is final
 and its no decides nothing.
