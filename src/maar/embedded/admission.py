@@ -76,7 +76,7 @@ class InProcessAdmission:
                 admission.new.update(filled)
             return
         verdict = validate(request, self._known, self._options)
-        call.warnings.extend(str(one) for one in verdict.warnings)
+        call.warnings.extend(str(warning) for warning in verdict.warnings)
         if not verdict.allowed:
             raise _denied(verdict.message)
 

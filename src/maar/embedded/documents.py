@@ -44,16 +44,16 @@ _EMPTY_OPENAPI: Final = Document(
 
 def find(request: ApiRequest) -> Document | None:
     """The page that a request asks for."""
-    path, known = request.path.rstrip("/"), generated()
+    path, documents = request.path.rstrip("/"), generated()
     if path == "/openapi/v2" and request.accepts(_BINARY_OPENAPI):
         return _EMPTY_OPENAPI
     if path == _INDEX:
         return Document(index())
-    if (place := path.removeprefix(f"{_INDEX}/")) in known.openapi:
+    if (place := path.removeprefix(f"{_INDEX}/")) in documents.openapi:
         return Document(openapi(place))
-    if path in known.aggregated and request.accepts(_AGGREGATED):
-        return Document(bytes(known.aggregated[path]), f"application/json;{_AGGREGATED}".encode())
-    return Document(bytes(known.discovery[path])) if path in known.discovery else None
+    if path in documents.aggregated and request.accepts(_AGGREGATED):
+        return Document(bytes(documents.aggregated[path]), f"application/json;{_AGGREGATED}".encode())
+    return Document(bytes(documents.discovery[path])) if path in documents.discovery else None
 
 
 @cache

@@ -72,9 +72,9 @@ class Server:
         kind, _, rest = request.headers.get(b"authorization", b"").partition(b" ")
         token = rest.strip()
         # All are compared: how long that takes must not say which one was nearly right.
-        found = [caller for known, caller in self._tokens.items() if hmac.compare_digest(known, token)]
-        if kind.lower() == b"bearer" and token and found:
-            return found[0]
+        matching = [caller for secret, caller in self._tokens.items() if hmac.compare_digest(secret, token)]
+        if kind.lower() == b"bearer" and token and matching:
+            return matching[0]
         raise ApiError(HTTPStatus.UNAUTHORIZED, "Unauthorized", "Unauthorized")
 
     async def _open(self, request: ApiRequest, send: Send) -> bool:

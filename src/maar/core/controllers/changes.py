@@ -145,7 +145,7 @@ def claims_of(job: Job | None) -> frozenset[str]:
         return frozenset()
     namespace = job.metadata.namespace or "default"
     return frozenset(
-        f"{namespace}/{one.volume_claim_name}" for one in job.spec.volumes if one.volume_claim_name
+        f"{namespace}/{volume.volume_claim_name}" for volume in job.spec.volumes if volume.volume_claim_name
     )
 
 

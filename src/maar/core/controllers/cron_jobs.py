@@ -48,8 +48,8 @@ class CronJobs(ClusterController):
             case CronJobChanged():
                 yield change.key
             case OwnedJobChanged() if _news(change.before) != _news(change.after):
-                found = (change.before, change.after)
-                yield from {one.owner for one in found if one is not None and one.owner_kind == _KIND}
+                states = (change.before, change.after)
+                yield from {job.owner for job in states if job is not None and job.owner_kind == _KIND}
             case _:
                 pass
 
@@ -86,12 +86,12 @@ class CronJobs(ClusterController):
 
     def _zone_of(self, cron: CronJob) -> tzinfo:
         name = cron.spec.time_zone
-        found = self.zone(name) if name else UTC
-        if found is None:
+        zone = self.zone(name) if name else UTC
+        if zone is None:
             raise _UnknownZoneError(
                 f"is {name!r}, and there is no such time zone; write one such as Europe/Paris"
             )
-        return found
+        return zone
 
 
 class _UnknownZoneError(ValueError):
@@ -113,8 +113,8 @@ class _Due:
             # A time is so many whole seconds ago or less; the search is for times after a moment.
             oldest = now.replace(microsecond=0) - timedelta(seconds=cron.spec.starting_deadline_seconds)
             since = max(since, oldest - timedelta(microseconds=1))
-        found = missed(times, since, now)
-        return None if found.latest is None else cls(found.latest, found.number)
+        times_missed = missed(times, since, now)
+        return None if times_missed.latest is None else cls(times_missed.latest, times_missed.number)
 
 
 def _news(job: OwnedJob | None) -> object:

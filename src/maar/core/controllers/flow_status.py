@@ -57,14 +57,14 @@ def flow_status(flow: JobFlow, jobs: list[OwnedJob]) -> JobFlowStatus:
         if job.name not in old.completed_jobs:
             lists[_LISTED.get(job.phase, _OTHERS)].append(job.name)
     lists["completed_jobs"] = sorted({*old.completed_jobs, *lists["completed_jobs"]})
-    known = {one.name: one for one in old.job_status_list}
-    order = dict.fromkeys([*(job_name(flow, one.name) for one in flow.spec.flows), *known, *named])
+    earlier = {step.name: step for step in old.job_status_list}
+    order = dict.fromkeys([*(job_name(flow, step.name) for step in flow.spec.flows), *earlier, *named])
     return JobFlowStatus(
         **{name: tuple(values) for name, values in lists.items()},
         job_status_list=tuple(
-            _job_status(known.get(name), named[name]) if name in named else known[name]
+            _job_status(earlier.get(name), named[name]) if name in named else earlier[name]
             for name in order
-            if name in named or name in known
+            if name in named or name in earlier
         ),
         conditions=old.conditions | {job.name: _condition(job) for job in jobs},
         state=FlowState(phase=_phase(flow, lists, named)),
@@ -135,7 +135,9 @@ def is_passed(probe: FlowProbe | None, job: OwnedJob, cluster: ClusterView) -> b
     if not named or job.is_finished:
         return False
     answered = cluster.job_owners.answered_checks(job.owner)
-    return all(_reached(one, job, cluster, answered) >= max(1, job.minima[one.task_name]) for one in named)
+    return all(
+        _reached(entry, job, cluster, answered) >= max(1, job.minima[entry.task_name]) for entry in named
+    )
 
 
 def missing_checks(probe: FlowProbe | None, job: OwnedJob, cluster: ClusterView) -> list[PodCheck]:
@@ -143,7 +145,7 @@ def missing_checks(probe: FlowProbe | None, job: OwnedJob, cluster: ClusterView)
     if job.is_finished:
         return []
     answered = cluster.job_owners.answered_checks(job.owner)
-    wanted = [check for one in _named(probe, job) for check in _checks(one, job, cluster)]
+    wanted = [check for entry in _named(probe, job) for check in _checks(entry, job, cluster)]
     return [check for check in dict.fromkeys(wanted) if check not in answered]
 
 
@@ -151,32 +153,32 @@ def _named(probe: FlowProbe | None, job: OwnedJob) -> list[_Entry]:
     """What a probe says about tasks of a job."""
     if probe is None:
         return []
-    found: tuple[_Entry, ...] = (*probe.task_status_list, *probe.http_get_list, *probe.tcp_socket_list)
-    return [one for one in found if one.task_name in job.minima]
+    entries: tuple[_Entry, ...] = (*probe.task_status_list, *probe.http_get_list, *probe.tcp_socket_list)
+    return [entry for entry in entries if entry.task_name in job.minima]
 
 
-def _reached(one: _Entry, job: OwnedJob, cluster: ClusterView, answered: frozenset[PodCheck]) -> int:
+def _reached(entry: _Entry, job: OwnedJob, cluster: ClusterView, answered: frozenset[PodCheck]) -> int:
     """How many pods have come so far."""
-    if isinstance(one, TaskStatusProbe):
-        phases = job.tasks[one.task_name].phase if one.task_name in job.tasks else {}
-        return sum(phases.get(phase, 0) for phase in _LATER.get(one.phase, (one.phase,)))
-    return sum(check in answered for check in _checks(one, job, cluster))
+    if isinstance(entry, TaskStatusProbe):
+        phases = job.tasks[entry.task_name].phase if entry.task_name in job.tasks else {}
+        return sum(phases.get(phase, 0) for phase in _LATER.get(entry.phase, (entry.phase,)))
+    return sum(check in answered for check in _checks(entry, job, cluster))
 
 
-def _checks(one: _Entry, job: OwnedJob, cluster: ClusterView) -> Iterator[PodCheck]:
+def _checks(entry: _Entry, job: OwnedJob, cluster: ClusterView) -> Iterator[PodCheck]:
     """What to ask of each pod of a task that runs."""
-    if isinstance(one, TaskStatusProbe):
+    if isinstance(entry, TaskStatusProbe):
         return
-    for pod in _running(job, one.task_name, cluster):
-        if isinstance(one, TcpProbe):
-            yield PodCheck(pod_uid=pod.uid, address=pod.address, port=one.port)
+    for pod in _running(job, entry.task_name, cluster):
+        if isinstance(entry, TcpProbe):
+            yield PodCheck(pod_uid=pod.uid, address=pod.address, port=entry.port)
             continue
-        header = one.http_header
+        header = entry.http_header
         yield PodCheck(
             pod_uid=pod.uid,
             address=pod.address,
-            port=one.port,
-            path=one.path or "/",
+            port=entry.port,
+            path=entry.path or "/",
             header=(header.name, header.value) if header is not None and header.name else None,
         )
 

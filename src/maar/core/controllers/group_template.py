@@ -128,7 +128,14 @@ def statements_of_owner(metadata: Metadata) -> Statements:
 
 def controller_of(metadata: Metadata) -> OwnerReference | None:
     """The owner that makes a pod's group: its controller, unless that is the node of a static pod."""
-    return next((one for one in metadata.owner_references if one.controller and one.kind != "Node"), None)
+    return next(
+        (
+            reference
+            for reference in metadata.owner_references
+            if reference.controller and reference.kind != "Node"
+        ),
+        None,
+    )
 
 
 def group_name(uid: str) -> str:
@@ -189,7 +196,7 @@ def document(pod: Member, namespace: str, wanted: Wanted) -> Json:
 def patches(group: PodGroup, wanted: Wanted) -> list[Json]:
     """The merge patches that make a group as it should be, its queue apart: that may be refused by itself."""
     spec, metadata = group.spec, group.metadata
-    found: list[Json] = [{"spec": {"queue": wanted.queue}}] if wanted.queue not in ("", spec.queue) else []
+    changes: list[Json] = [{"spec": {"queue": wanted.queue}}] if wanted.queue not in ("", spec.queue) else []
     changed: Json = {}
     if wanted.min_member != spec.min_member:
         changed["minMember"] = wanted.min_member
@@ -208,7 +215,7 @@ def patches(group: PodGroup, wanted: Wanted) -> list[Json]:
     rest: Json = {"spec": changed} if changed else {}
     if notes:
         rest["metadata"] = {"annotations": notes}
-    return [*found, rest] if rest else found
+    return [*changes, rest] if rest else changes
 
 
 def _is_inherited(annotation: str) -> bool:

@@ -66,8 +66,8 @@ class JobFlows(ClusterController):
             case JobTemplateChanged():
                 yield from cluster.job_owners.flows_of_template.keys(change.key)
             case OwnedJobChanged():
-                found = (change.before, change.after)
-                yield from {one.owner for one in found if one is not None and one.owner_kind == _KIND}
+                states = (change.before, change.after)
+                yield from {job.owner for job in states if job is not None and job.owner_kind == _KIND}
             case _:
                 pass
 
@@ -140,13 +140,13 @@ def _checks(
     cluster: ClusterView, flow: JobFlow, jobs: dict[str, OwnedJob], status: JobFlowStatus
 ) -> tuple[PodCheck, ...]:
     """What has to be asked of pods before a job can be made."""
-    found: dict[PodCheck, None] = {}
+    checks: dict[PodCheck, None] = {}
     for one in _waiting(flow, jobs, status):
         probe = one.depends_on.probe if one.depends_on else None
         for target in _targets(flow, one) if probe is not None else ():
             if target in jobs and target not in status.completed_jobs:
-                found |= dict.fromkeys(missing_checks(probe, jobs[target], cluster))
-    return tuple(found)[:_MOST_CHECKS]
+                checks |= dict.fromkeys(missing_checks(probe, jobs[target], cluster))
+    return tuple(checks)[:_MOST_CHECKS]
 
 
 def _targets(flow: JobFlow, one: Flow) -> list[str]:
@@ -236,7 +236,7 @@ class JobTemplates(ClusterController):
             case JobTemplateChanged():
                 yield change.key
             case OwnedJobChanged() if change.before is None or change.after is None:
-                yield from {one.template for one in (change.before, change.after) if one and one.template}
+                yield from {job.template for job in (change.before, change.after) if job and job.template}
             case _:
                 pass
 

@@ -142,7 +142,7 @@ def _owned(job: Job) -> OwnedJob | None:
     """What is kept of a job; None where no cron job and no job flow is its controller."""
     metadata, status = job.metadata, job.status
     kinds = {(kind.__name__, kind.api_version) for kind in _OWNERS}
-    owner = next((one for one in metadata.owner_references if one.controller), None)
+    owner = next((reference for reference in metadata.owner_references if reference.controller), None)
     if owner is None or (owner.kind, owner.api_version) not in kinds:
         return None
     namespace = metadata.namespace or "default"
@@ -171,10 +171,10 @@ def _owned(job: Job) -> OwnedJob | None:
 def _moment(text: str) -> datetime | None:
     """A time as the annotation has it; None where it is not there, or was changed to something else."""
     try:
-        found = datetime.fromisoformat(text)
+        moment = datetime.fromisoformat(text)
     except ValueError:
         return None
-    return found if found.tzinfo is not None else None
+    return moment if moment.tzinfo is not None else None
 
 
 def _templates(key: str, flow: JobFlow | None) -> set[str]:

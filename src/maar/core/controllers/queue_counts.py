@@ -41,13 +41,13 @@ class QueueCounts:
 
     def below(self, name: str) -> list[str]:
         """A queue and all queues below it."""
-        found = {name: None}
+        queues = {name: None}
         waiting = [name]
         while waiting:
-            new = [one for one in self._children.keys(waiting.pop()) if one not in found]
-            found |= dict.fromkeys(new)
+            new = [child for child in self._children.keys(waiting.pop()) if child not in queues]
+            queues |= dict.fromkeys(new)
             waiting += new
-        return list(found)
+        return list(queues)
 
     def counted(self, name: str) -> Counter[str]:
         """The pod groups of a queue and of those below it, by phase, and their unfinished jobs."""

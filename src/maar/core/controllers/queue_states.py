@@ -79,7 +79,7 @@ class QueueStates(ClusterController):
             if name in keys and name not in cluster.queues:
                 yield name, _made(name)
         yield from _carried_out_commands(cluster, keys)
-        for name in sorted(keys, key=lambda one: (len(cluster.counts.path(one)), one)):
+        for name in sorted(keys, key=lambda key: (len(cluster.counts.path(key)), key)):
             if (queue := cluster.queues.get(name)) is None:
                 continue
             state, until = _state(cluster, name), _stands_until(queue)
@@ -110,9 +110,9 @@ def _carried_out_commands(
     cluster: ClusterView, keys: Collection[str]
 ) -> Iterable[tuple[str, ControllerWrite]]:
     """Commands to queues: the effect is written first, then the command is deleted, so that none is lost."""
-    found = [cluster.commands[key] for name in keys for key in cluster.commands_to_queue.keys(name)]
+    commands = [cluster.commands[key] for name in keys for key in cluster.commands_to_queue.keys(name)]
     asked: dict[str, str] = {}
-    for command in sorted(found, key=_age):
+    for command in sorted(commands, key=_age):
         if command.action not in _ORDERS or command.target is None:
             continue
         state, name = _ORDERS[command.action], command.target.name
@@ -160,9 +160,9 @@ def _stands_until(queue: Queue) -> datetime | None:
     if queue.status.state != "Closed" or queue.key in ALWAYS_OPEN:
         return None
     times = [
-        one.time
-        for one in queue.metadata.managed_fields
-        if one.time is not None and one.manager != FIELD_MANAGER and _has_state(one.fields_v1)
+        field.time
+        for field in queue.metadata.managed_fields
+        if field.time is not None and field.manager != FIELD_MANAGER and _has_state(field.fields_v1)
     ]
     return max(times) + _CLOSED_BY_CLIENT_STANDS if times else None
 

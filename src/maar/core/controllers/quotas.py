@@ -37,17 +37,17 @@ class NamespaceQuotas(ClusterController):
         match change:
             case QueueChanged() if _divided_amounts(change.before) != _divided_amounts(change.after):
                 label = quota_label(change.key)
-                found = [label, *(_stored(cluster, one) for one in cluster.namespaces_by_label.keys(label))]
+                labels = [label, *(_stored(cluster, one) for one in cluster.namespaces_by_label.keys(label))]
             case NamespaceChanged():
-                found = [label_of_namespace(change.before), label_of_namespace(change.after)]
-                found.append(_stored(cluster, change.key))
+                labels = [label_of_namespace(change.before), label_of_namespace(change.after)]
+                labels.append(_stored(cluster, change.key))
             case QuotaChanged():
                 namespace = cluster.namespaces.get(change.key.partition("/")[0])
-                found = [label_of_quota(change.before), label_of_quota(change.after)]
-                found.append(label_of_namespace(namespace))
+                labels = [label_of_quota(change.before), label_of_quota(change.after)]
+                labels.append(label_of_namespace(namespace))
             case _:
-                found = []
-        yield from filter(None, found)
+                labels = []
+        yield from filter(None, labels)
 
     def reconcile(
         self,

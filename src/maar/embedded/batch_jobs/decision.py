@@ -61,7 +61,7 @@ class Decision(NamedTuple):
 
 def decide(job: BatchJob, pods: Sequence[JobPod], now: float) -> Decision:
     """Decide what is next for a job with these pods."""
-    tracked = [one for one in pods if one.is_tracked]
+    tracked = [pod for pod in pods if pod.is_tracked]
     if job.spec.managed_by not in ("", CONTROLLER):
         return Decision(job.status)
     if job.metadata.deletion_timestamp is not None:
@@ -178,7 +178,7 @@ def _with(
     before = status.conditions[places[0]]
     if before.status == holds:
         return status
-    conditions = [new if one is before else one for one in status.conditions]
+    conditions = [new if condition is before else condition for condition in status.conditions]
     return replace(status, conditions=tuple(conditions))
 
 
@@ -190,15 +190,19 @@ def _deadline_of(job: BatchJob, status: JobStatus) -> float | None:
 
 def _known_ending(status: JobStatus) -> Ending | None:
     """An end that was certain before, and waits for its pods."""
-    found = status.condition("SuccessCriteriaMet", "FailureTarget")
-    return None if found is None else Ending(found.type == "FailureTarget", found.reason, found.message)
+    condition = status.condition("SuccessCriteriaMet", "FailureTarget")
+    return (
+        None
+        if condition is None
+        else Ending(condition.type == "FailureTarget", condition.reason, condition.message)
+    )
 
 
 def _failure(job: BatchJob, status: JobStatus, counted: Tally, now: float) -> Ending | None:
     """Why the job fails now, if it does."""
     spec, failed = job.spec, len(counted.failed_indexes)
-    found = [verdict(spec.pod_failure_policy, one) for one in counted.new_failed]
-    if message := next((one.message for one in found if one.action == "FailJob"), ""):
+    verdicts = [verdict(spec.pod_failure_policy, one) for one in counted.new_failed]
+    if message := next((one.message for one in verdicts if one.action == "FailJob"), ""):
         return Ending(True, "PodFailurePolicy", message)
     if counted.failed > spec.backoff_limit or _restarted_too_often(job, counted):
         return Ending(True, "BackoffLimitExceeded", "Job has reached the specified backoff limit")

@@ -93,7 +93,14 @@ class JobStatus(Record, frozen=True):
 
     def condition(self, *types: str) -> JobCondition | None:
         """The first condition of these types that is true."""
-        return next((one for one in self.conditions if one.type in types and one.status == "True"), None)
+        return next(
+            (
+                condition
+                for condition in self.conditions
+                if condition.type in types and condition.status == "True"
+            ),
+            None,
+        )
 
 
 class BatchJob(Object, frozen=True, tag="Job"):
@@ -165,7 +172,9 @@ class JobPod(Object, frozen=True, tag="Pod"):
     @property
     def is_ready(self) -> bool:
         """Whether its Ready condition holds."""
-        return any(one.type == "Ready" and one.status == "True" for one in self.status.conditions)
+        return any(
+            condition.type == "Ready" and condition.status == "True" for condition in self.status.conditions
+        )
 
     @property
     def is_tracked(self) -> bool:
@@ -189,12 +198,18 @@ class JobPod(Object, frozen=True, tag="Pod"):
     def ended(self) -> float:
         """When its last container ended, or the closest to it that is known."""
         statuses = (*self.status.container_statuses, *self.status.init_container_statuses)
-        ends = [one.state.terminated.finished_at for one in statuses if one.state.terminated is not None]
-        if known := [end.timestamp() for end in ends if end is not None]:
-            return max(known)
-        ready = (one.last_transition_time for one in self.status.conditions if one.type == "Ready")
+        ends = [
+            status.state.terminated.finished_at for status in statuses if status.state.terminated is not None
+        ]
+        if moments := [end.timestamp() for end in ends if end is not None]:
+            return max(moments)
+        ready = (
+            condition.last_transition_time
+            for condition in self.status.conditions
+            if condition.type == "Ready"
+        )
         times = (*ready, self.metadata.deletion_timestamp, self.metadata.creation_timestamp)
-        return next((one.timestamp() for one in times if one is not None), 0.0)
+        return next((time.timestamp() for time in times if time is not None), 0.0)
 
 
 def read_job(body: bytes) -> BatchJob:

@@ -169,7 +169,7 @@ def _failure_notes(new: NewPod) -> dict[str, str]:
 
 def _with_index(container: Json) -> Json:
     variables = parts(container, "env")
-    if any(one.get("name") == _VARIABLE for one in variables):
+    if any(variable.get("name") == _VARIABLE for variable in variables):
         return container
     source: Json = {"fieldRef": {"fieldPath": f"metadata.labels['{INDEX}']"}}
     return {**container, "env": [*variables, {"name": _VARIABLE, "valueFrom": source}]}

@@ -100,10 +100,10 @@ def _scale_of(cluster: Cluster, namespace: str, owner: OwnerReference | None) ->
     if owner is None or (owner.api_version, owner.kind) not in _SCALES:
         return None
     plural, field = _SCALES[owner.api_version, owner.kind]
-    found = cluster.read(plural, namespace, owner.name)
-    if found is None or text(metadata(found), "uid") != owner.uid:
+    workload = cluster.read(plural, namespace, owner.name)
+    if workload is None or text(metadata(workload), "uid") != owner.uid:
         return None
-    return number(part(found, "spec"), field, otherwise=1)
+    return number(part(workload, "spec"), field, otherwise=1)
 
 
 def _unconfirmed(evicted: Json, pods: Mapping[str, CountedPod], now: float) -> dict[str, str]:

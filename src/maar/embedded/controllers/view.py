@@ -282,7 +282,7 @@ def _job_pod(body: bytes, metadata: Metadata) -> JobPod:
 
 def _counted(pod: Pod) -> CountedPod:
     return CountedPod(
-        any(one.type == "Ready" and one.status == "True" for one in pod.status.conditions),
+        any(condition.type == "Ready" and condition.status == "True" for condition in pod.status.conditions),
         pod.metadata.deletion_timestamp is not None,
         pod.status.phase in FINISHED,
         next((owner for owner in pod.metadata.owner_references if owner.controller), None),

@@ -48,10 +48,10 @@ def completed(node: Json, kind: NodeKind, machine: Machine = _VIRTUAL) -> Json:
     status["capacity"] = {"pods": MOST_PODS, **capacity}
     status["allocatable"] = {**cast(Json, status["capacity"]), **part(status, "allocatable")}
     conditions = [*cast(list[Json], status.get("conditions") or [])]
-    if not any(one.get("type") == "Ready" for one in conditions):
+    if not any(condition.get("type") == "Ready" for condition in conditions):
         ready = ("Ready", "True", "KubeletReady", f"this {kind} node takes pods")
         for name_, holds, reason, message in (*_HEALTHY, ready):
-            if not any(one.get("type") == name_ for one in conditions):
+            if not any(condition.get("type") == name_ for condition in conditions):
                 conditions.append({"type": name_, "status": holds, "reason": reason, "message": message})
     status["conditions"] = conditions
     status.setdefault(

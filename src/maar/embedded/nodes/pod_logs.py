@@ -101,8 +101,8 @@ def _kept_file(folder: Path, options: LogOptions) -> Path:
 
 def _chosen(pod: BoundPod, wanted: str) -> str:
     """The container that is meant."""
-    names = [one.name for one in pod.spec.containers]
-    early = [one.name for one in pod.spec.init_containers]
+    names = [container.name for container in pod.spec.containers]
+    early = [container.name for container in pod.spec.init_containers]
     if wanted:
         if wanted not in (*names, *early):
             raise bad_request(f"container {wanted} is not valid for pod {pod.metadata.name}")

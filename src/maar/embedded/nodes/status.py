@@ -45,7 +45,7 @@ class Standing:
 
     def _conditions(self, old: Json, now: str) -> list[Json]:
         """Conditions with their times; one that holds as it did keeps its time."""
-        ready = self.phase == "Running" and all(one["ready"] for one in self.containers)
+        ready = self.phase == "Running" and all(container["ready"] for container in self.containers)
         unready = "PodCompleted" if self.phase == "Succeeded" else "ContainersNotReady"
         found = {
             "PodReadyToStartContainers": (self.phase not in FINISHED, ""),
@@ -158,14 +158,16 @@ def _containers(
     pod: BoundPod, state: Json, last: Json | None = None, restarts: int | None = None
 ) -> list[Json]:
     count = first_container(pod).restart_count if restarts is None else restarts
-    return [container_status(pod, one, state, count, last) for one in pod.spec.containers]
+    return [container_status(pod, container, state, count, last) for container in pod.spec.containers]
 
 
 def _init_containers(pod: BoundPod, sidecar: Json, now: str) -> list[Json]:
     taken = _text(pod.status.start_time, now)
     return [
-        container_status(pod, one, sidecar if one.restart_policy == "Always" else terminated(0, taken, taken))
-        for one in pod.spec.init_containers
+        container_status(
+            pod, container, sidecar if container.restart_policy == "Always" else terminated(0, taken, taken)
+        )
+        for container in pod.spec.init_containers
     ]
 
 

@@ -96,24 +96,24 @@ def applied(  # noqa: PLR0913 - a request has as many parts
         raise bad_request("metadata.managedFields must be nil")
     check(configuration, schema)
     wanted = _without_null_metadata(configuration)
-    known, owners = with_owners(live or {}, {}), _owners(live)
+    live_object, owners = with_owners(live or {}, {}), _owners(live)
     if live and not owners:
-        owners = _first_owners(known, schema, api_version, subresource, now)
+        owners = _first_owners(live_object, schema, api_version, subresource, now)
 
     me = applier(manager, subresource)
     last = owners.pop(me, Claim(NOTHING, api_version))
     mine = fields_of(wanted, schema)
     owned = mine.union(*(claim.fields for claim in owners.values()))
-    left = _without_abandoned(combined(known, wanted, schema), last.fields, owned, schema)
-    new = combined(left, wanted, schema)  # again: empty lists have no owner, and pruning took them out
+    kept = _without_abandoned(combined(live_object, wanted, schema), last.fields, owned, schema)
+    new = combined(kept, wanted, schema)  # again: empty lists have no owner, and pruning took them out
 
-    change = compared(known, new, schema)
+    change = compared(live_object, new, schema)
     if not force:
-        allowed = last_applied_fields(known, schema, api_version) if manager == KUBECTL else NOTHING
+        allowed = last_applied_fields(live_object, schema, api_version) if manager == KUBECTL else NOTHING
         refuse_conflicts(owners, change.given - allowed)
     owners = released(owners, change.given | change.removed)
     if mine - UNOWNED:
-        time = last.time if same(without_nulls(known), without_nulls(new)) else now
+        time = last.time if same(without_nulls(live_object), without_nulls(new)) else now
         owners[me] = Claim(mine - UNOWNED, api_version, time)
     result = new if isinstance(new, dict) else {}
     return with_owners(with_last_applied(result, configuration) if manager == KUBECTL else result, owners)
@@ -140,13 +140,13 @@ def tracked(
     return with_owners(new, capped(_updated(owners, before, with_owners(new, {}), schema, writer, now)))
 
 
-def _first_owners(known: Json, schema: Schema, api_version: str, subresource: str, now: str) -> Owners:
+def _first_owners(live_object: Json, schema: Schema, api_version: str, subresource: str, now: str) -> Owners:
     """The owners of an object from before its first apply: client-side apply, if used, and the rest."""
     # Kubernetes makes one manager the owner of all fields, and hardly has such objects. Here most objects are
     # such, and kubectl takes over all fields of client-side apply: it would remove labels of other clients.
-    whole = compared(_blank(schema), known, schema).given - UNOWNED
+    whole = compared(_blank(schema), live_object, schema).given - UNOWNED
     there = {path for path in whole if (path[0] == _STATUS) == (subresource == "status")}
-    client_side = client_side_fields(known, schema, api_version) & there
+    client_side = client_side_fields(live_object, schema, api_version) & there
     claims = {CLIENT_SIDE: client_side, _BEFORE: frozenset(there - client_side)}
     return {
         updater(manager, api_version, subresource): Claim(fields, api_version, now)

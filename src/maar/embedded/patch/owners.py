@@ -107,7 +107,7 @@ def _texts(entry: object) -> dict[str, str]:
 def with_owners(thing: Json, owners: Owners) -> Json:
     """The object with its owners named, appliers first and the latest change last."""
     metadata = {name: value for name, value in metadata_of(thing).items() if name != "managedFields"}
-    order = sorted(owners, key=lambda one: (one.operation, owners[one].time, *one))
+    order = sorted(owners, key=lambda owner: (owner.operation, owners[owner].time, *owner))
     if order:
         metadata["managedFields"] = [_written(one, owners[one]) for one in order]
     return {**thing, "metadata": metadata}
@@ -135,7 +135,8 @@ def is_reset(thing: Json) -> bool:
 def capped(owners: Owners) -> Owners:
     """The owners with the oldest updaters put together, where there are too many of them."""
     updaters = sorted(
-        (one for one in owners if one.operation == UPDATE), key=lambda one: (owners[one].time, one)
+        (owner for owner in owners if owner.operation == UPDATE),
+        key=lambda owner: (owners[owner].time, owner),
     )
     if len(updaters) <= MAX_UPDATERS:
         return owners
@@ -161,7 +162,7 @@ def metadata_of(thing: Json | None) -> Json:
 
 def refuse_conflicts(owners: Owners, fields: Fields) -> None:
     """Refuse to change the values of fields that other managers own."""
-    shared = {one: in_reading_order(owners[one].fields & fields) for one in sorted(owners)}
+    shared = {owner: in_reading_order(owners[owner].fields & fields) for owner in sorted(owners)}
     conflicts = {one: [shown(path) for path in paths] for one, paths in shared.items() if paths}
     if conflicts:
         causes = [

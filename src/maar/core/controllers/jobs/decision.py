@@ -68,35 +68,37 @@ def _job_events(job: Job, pods: Sequence[JobPod], group: PodGroup | None) -> Ite
     """What happened to the job and has not been answered; without a group, only what its pods tell."""
     tasks = {task.name: task for task in job.spec.tasks}
     telling = [pod for pod in pods if _tells(pod, job, tasks)]
-    _delayed = {(one.task, one.index): one for one in job.status.delayed_actions}
-    policies = (*job.spec.policies, *(one for task in job.spec.tasks for one in task.policies))
-    has_timeouts = any(one.timeout for one in policies)
+    timers = {(action.task, action.index): action for action in job.status.delayed_actions}
+    policies = (*job.spec.policies, *(policy for task in job.spec.tasks for policy in task.policies))
+    has_timeouts = any(policy.timeout for policy in policies)
     for pod in telling:
         if pod.is_evicted:
-            if (pod.task, pod.index) not in _delayed:
+            if (pod.task, pod.index) not in timers:
                 yield JobEvent("PodEvicted", pod.deleted, pod.task, pod.index)
         elif pod.phase == "Failed":
             yield JobEvent("PodFailed", pod.finished or pod.created, pod.task, pod.index, pod.exit_codes)
         elif pod.phase == "Pending" and has_timeouts:
             yield JobEvent("PodPending", pod.created, pod.task, pod.index)
-    for one in _delayed.values():
-        yield JobEvent(one.event, one.since, one.task, one.index)
+    for timer in timers.values():
+        yield JobEvent(timer.event, timer.since, timer.task, timer.index)
     for task in job.spec.tasks:
         yield from _task_events(job, task, pods, telling)
     if group is not None and group.status.phase == "Unknown":
-        times = [one.last_transition_time for one in group.status.conditions]
+        times = [condition.last_transition_time for condition in group.status.conditions]
         yield JobEvent("Unknown", max(filter(None, times), default=group.metadata.creation_timestamp))
 
 
 def answers(job: Job, events: Iterable[JobEvent], now: datetime) -> list[Answer]:
     """The events that a policy answers, in the order in which that is due."""
-    found: list[Answer] = []
+    due: list[Answer] = []
     for event in events:
         policy = _policy_for(job, event)
         if policy is not None:
             since = event.since or now
-            found.append(Answer(since + (_timeout_of(policy) or timedelta()), event, policy))
-    return sorted(found, key=lambda one: (one.at, one.event.task, one.event.index or 0, one.event.name))
+            due.append(Answer(since + (_timeout_of(policy) or timedelta()), event, policy))
+    return sorted(
+        due, key=lambda answer: (answer.at, answer.event.task, answer.event.index or 0, answer.event.name)
+    )
 
 
 def _policy_for(job: Job, event: JobEvent) -> LifecyclePolicy | None:
@@ -276,9 +278,9 @@ def _noted(job: Job, pods: Sequence[JobPod], now: datetime) -> JobStatus:
     for task, numbers in done.items():
         completed[task] = format_indexes(parse_indexes(completed.get(task, "")) | numbers)
     running = {(pod.task, pod.index) for pod in pods if pod.phase == "Running" and not pod.is_terminating}
-    timers = [one for one in status.delayed_actions if (one.task, one.index) not in running]
-    known = {(one.task, one.index) for one in timers}
-    leaving = {(pod.task, pod.index) for pod in pods if _is_leaving(pod)} - known
+    timers = [action for action in status.delayed_actions if (action.task, action.index) not in running]
+    counted = {(one.task, one.index) for one in timers}
+    leaving = {(pod.task, pod.index) for pod in pods if _is_leaving(pod)} - counted
     for event in _job_events(job, pods, None) if leaving and phase in (*ACTIVE_JOBS, "Restarting") else ():
         is_end = event.name in ("PodEvicted", "PodFailed") and (event.task, event.index) in leaving
         if is_end and (timer := _delayed(job, event, now)) is not None:

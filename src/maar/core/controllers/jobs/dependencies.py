@@ -24,14 +24,14 @@ def waiting_tasks(job: Job, pods: Sequence[JobPod]) -> dict[str, str]:
         if pod.task in ready and (is_up or is_new_success):
             ready[pod.task] += 1
     tasks = {task.name: task for task in job.spec.tasks}
-    found: dict[str, str] = {}
+    waiting: dict[str, str] = {}
     for task in job.spec.tasks:
         names = task.depends_on.name if task.depends_on is not None else ()
         short = [name for name in names if name in tasks and ready[name] < tasks[name].least]
         needs_all = task.depends_on is None or task.depends_on.iteration != "any"
         if short and (needs_all or len(short) == len(names)):
-            found[task.name] = ", ".join(_short(tasks[name], ready[name]) for name in short)
-    return found
+            waiting[task.name] = ", ".join(_short(tasks[name], ready[name]) for name in short)
+    return waiting
 
 
 def job_before(job: Job) -> str | None:

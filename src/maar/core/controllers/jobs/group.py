@@ -138,8 +138,8 @@ def _min_resources(tasks: Sequence[Task], least: int, priorities: Mapping[str, i
     """
     amounts = {task.name: _amounts(to_json(task.template)) for task in tasks}
     largest: dict[str, int] = {}
-    for one in amounts.values():
-        for name, units in one.requests.items():
+    for amount in amounts.values():
+        for name, units in amount.requests.items():
             largest[name] = max(largest.get(name, 0), units)
 
     def order(task: Task) -> tuple[int, float]:

@@ -153,7 +153,7 @@ def after_facts(facts: JobFacts, now: datetime) -> JobStatus | None:
 def _entered(job: Job, status: JobStatus, phase: JobPhase, now: datetime, why: Why) -> JobStatus:
     """A status in another phase, since now."""
     now = now.replace(microsecond=0)
-    conditions = [one for one in status.conditions if one.status != phase]
+    conditions = [condition for condition in status.conditions if condition.status != phase]
     created = job.metadata.creation_timestamp
     duration = status.running_duration
     if phase in FINISHED_JOBS and created is not None:
@@ -209,7 +209,7 @@ def _without(job: Job, completed: dict[str, str], targets: tuple[RestartTarget, 
     kept: dict[str, str] = {}
     for task in job.spec.tasks:
         indexes = parse_indexes(completed.get(task.name, ""))
-        left = [i for i in indexes if not any(covers(one, job, task.name, i) for one in targets)]
+        left = [i for i in indexes if not any(covers(target, job, task.name, i) for target in targets)]
         if left:
             kept[task.name] = format_indexes(left)
     return kept
@@ -221,7 +221,7 @@ def _other_timers(
     """The timers of pods that are not restarted."""
     tasks = {task.name for task in job.spec.tasks}
     return tuple(
-        one
-        for one in timers
-        if one.task in tasks and not any(covers(target, job, one.task, one.index) for target in targets)
+        timer
+        for timer in timers
+        if timer.task in tasks and not any(covers(target, job, timer.task, timer.index) for target in targets)
     )

@@ -52,7 +52,7 @@ class PodMaker:
     def __init__(self, job: Job, change_pod: ChangePod) -> None:
         self._job, self._change_pod = job, change_pod
         self._seen = plugin_job(job)
-        self._tasks = {one.name: one for one in self._seen.tasks}
+        self._tasks = {task.name: task for task in self._seen.tasks}
         self._common: dict[str, bytes] = {}
 
     def document(self, task: Task, index: int) -> Json:

@@ -44,9 +44,9 @@ def mount(spec: _Json, claims: list[MountedClaim]) -> None:
     """Add the claims to the spec of a pod; a claim that it has already is not added twice."""
     volumes = cast(list[_Json], spec.setdefault("volumes", []))
     used = {
-        cast(_Json, one["persistentVolumeClaim"]).get("claimName")
-        for one in volumes
-        if isinstance(one.get("persistentVolumeClaim"), dict)
+        cast(_Json, volume["persistentVolumeClaim"]).get("claimName")
+        for volume in volumes
+        if isinstance(volume.get("persistentVolumeClaim"), dict)
     }
     for claim in claims:
         if claim.name in used:
