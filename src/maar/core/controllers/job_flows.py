@@ -1,20 +1,25 @@
 """Job flows: jobs made from templates, each when those it depends on have come far enough.
 
-A target has come far enough when it has Completed or, before that, when the probe says so. What has
-completed is remembered in the status of the flow, so that a job that is deleted afterwards, by hand, by its
-time to live or by the retain policy, is not made again. A flow with a job that Failed or was Terminated has
-Failed for good: what runs goes on, and no further job is made. Jobs are made from the templates as they are
-at that moment, so edits of the flow and of its templates count for whatever has not been started.
+A target has come far enough when it has Completed or, before that, when the probe says so. What
+has completed is remembered in the status of the flow, so that a job that is deleted afterwards, by
+hand, by its time to live or by the retain policy, is not made again. A flow with a job that Failed
+or was Terminated has Failed for good: what runs goes on, and no further job is made. Jobs are made
+from the templates as they are at that moment, so edits of the flow and of its templates count for
+whatever has not been started.
+
+What a flow says differently from a template is a merge patch that knows lists of named things.
+Maps are merged key by key; null is unset, as everywhere. Where every entry of a list has a name
+(tasks, containers, environment variables) or a mount path (volumes), entries are merged with those
+of the same name, and new ones follow. Any other list takes the place of the old one.
 """
 
 from collections.abc import Collection, Iterator
 from datetime import datetime, timedelta
-from typing import Final
+from typing import Final, cast
 
-from maar.core.controllers.cluster_view import AnyChange, ClusterView
-from maar.core.controllers.controller import Controller, Reconciled
-from maar.core.controllers.flow_probes import is_passed, missing_checks
-from maar.core.controllers.flow_status import flow_status, job_name
+from maar.core.controllers.changes import AnyChange
+from maar.core.controllers.cluster_view import ClusterController, ClusterView, Wanted
+from maar.core.controllers.flow_status import flow_status, is_passed, job_name, missing_checks
 from maar.core.controllers.job_owners import (
     COMPLETED,
     JobFlowChanged,
@@ -23,7 +28,6 @@ from maar.core.controllers.job_owners import (
     OwnedJob,
     OwnedJobChanged,
 )
-from maar.core.controllers.job_patch import merged
 from maar.core.model.differences import difference
 from maar.core.model.job import Job
 from maar.core.model.job_flow import (
@@ -33,6 +37,7 @@ from maar.core.model.job_flow import (
     JobFlow,
     JobFlowStatus,
     JobTemplate,
+    JobTemplateStatus,
 )
 from maar.core.model.writes import (
     CheckPods,
@@ -50,7 +55,7 @@ _CHECK_AGAIN: Final = timedelta(seconds=5)  # whether pods answer
 _MOST_CHECKS: Final = 256  # at a time
 
 
-class JobFlows(Controller):
+class JobFlows(ClusterController):
     """Keys are those of job flows."""
 
     def keys(self, change: AnyChange, cluster: ClusterView) -> Iterator[str]:
@@ -61,42 +66,38 @@ class JobFlows(Controller):
             case JobTemplateChanged():
                 yield from cluster.job_owners.flows_of_template.keys(change.key)
             case OwnedJobChanged():
-                found = (change.before, change.after)
-                yield from {one.owner for one in found if one is not None and one.owner_kind == _KIND}
+                states = (change.before, change.after)
+                yield from {job.owner for job in states if job is not None and job.owner_kind == _KIND}
             case _:
                 pass
 
-    def reconcile(self, cluster: ClusterView, keys: Collection[str], now: datetime) -> Reconciled:
+    def reconcile(self, cluster: ClusterView, keys: Collection[str], now: datetime) -> Wanted:
         """Make the jobs whose turn it is, write how far the flows have come, and clean up."""
-        writes: list[tuple[str, ControllerWrite]] = []
-        wake_at: list[tuple[str, datetime]] = []
         for key in sorted(keys):
             flow = cluster.job_owners.flows.get(key)
-            if flow is None or flow.is_terminating:
-                continue  # its jobs go with it
-            jobs = {job.name: job for job in cluster.job_owners.jobs_of(flow)}
-            status = flow_status(flow, list(jobs.values()))
-            if patch := difference(flow.status, status):
-                writes.append((key, SetStatus(kind=_KIND, key=key, status=patch)))
-            if flow.spec.job_retain_policy == "delete" and flow.status.state.phase == "Succeed":
-                writes += [
-                    (key, Delete(kind=Job.__name__, key=job.key, uid=job.uid))
-                    for job in jobs.values()
-                    if job.phase == COMPLETED and not job.is_terminating
-                ]
-            if status.state.phase == "Failed":
-                continue
-            asked = _asked(cluster, flow, jobs, status, now)
-            writes += asked.writes
-            wake_at += asked.wake_at
-            ready = {one.name: one for one in _ready(cluster, flow, jobs, status)}  # names may come twice
-            for one in ready.values():
-                write = _make(cluster.job_owners, flow, one)
-                if isinstance(write, Create) or not patch:  # a flow is looked at again once it is patched
-                    writes.append((key, write))
-                if isinstance(write, RecordEvent) and _template(cluster.job_owners, flow, one) is not None:
-                    wake_at.append((key, now + _LOOK_AGAIN))
-        return Reconciled(writes, wake_at)
+            if flow is not None and not flow.is_terminating:  # its jobs go with it
+                yield from ((key, wanted) for wanted in _wanted(cluster, flow, now))
+
+
+def _wanted(cluster: ClusterView, flow: JobFlow, now: datetime) -> Iterator[ControllerWrite | datetime]:
+    jobs = {job.name: job for job in cluster.job_owners.jobs_of(flow)}
+    status = flow_status(flow, list(jobs.values()))
+    if patch := difference(flow.status, status):
+        yield SetStatus(kind=_KIND, key=flow.key, status=patch)
+    if flow.spec.job_retain_policy == "delete" and flow.status.state.phase == "Succeed":
+        for job in jobs.values():
+            if job.phase == COMPLETED and not job.is_terminating:
+                yield Delete(kind=Job.__name__, key=job.key, uid=job.uid)
+    if status.state.phase == "Failed":
+        return
+    yield from _checked(cluster, flow, jobs, status, now)
+    ready = {step.name: step for step in _ready(cluster, flow, jobs, status)}  # names may come twice
+    for step in ready.values():
+        write = _make(cluster.job_owners, flow, step)
+        if isinstance(write, Create) or not patch:  # a flow is looked at again once it is patched
+            yield write
+        if isinstance(write, RecordEvent) and _template(cluster.job_owners, flow, step) is not None:
+            yield now + _LOOK_AGAIN
 
 
 def _waiting(flow: JobFlow, jobs: dict[str, OwnedJob], status: JobFlowStatus) -> Iterator[Flow]:
@@ -120,31 +121,32 @@ def _ready(
             yield one
 
 
-def _asked(
+def _checked(
     cluster: ClusterView, flow: JobFlow, jobs: dict[str, OwnedJob], status: JobFlowStatus, now: datetime
-) -> Reconciled:
+) -> Iterator[ControllerWrite | datetime]:
     """Ask pods what probes are about, and again some time after the last answers."""
     checks = _checks(cluster, flow, jobs, status)
     if not checks:
-        return Reconciled(())
+        return
     last = cluster.job_owners.checked_at(flow.key)
     if last is not None and last + _CHECK_AGAIN > now:
-        return Reconciled((), [(flow.key, last + _CHECK_AGAIN)])
-    write = CheckPods(kind=_KIND, key=flow.key, checks=checks)
-    return Reconciled([(flow.key, write)], [(flow.key, now + _CHECK_AGAIN)])
+        yield last + _CHECK_AGAIN
+    else:
+        yield CheckPods(kind=_KIND, key=flow.key, checks=checks)
+        yield now + _CHECK_AGAIN
 
 
 def _checks(
     cluster: ClusterView, flow: JobFlow, jobs: dict[str, OwnedJob], status: JobFlowStatus
 ) -> tuple[PodCheck, ...]:
     """What has to be asked of pods before a job can be made."""
-    found: dict[PodCheck, None] = {}
+    checks: dict[PodCheck, None] = {}
     for one in _waiting(flow, jobs, status):
         probe = one.depends_on.probe if one.depends_on else None
         for target in _targets(flow, one) if probe is not None else ():
             if target in jobs and target not in status.completed_jobs:
-                found |= dict.fromkeys(missing_checks(probe, jobs[target], cluster))
-    return tuple(found)[:_MOST_CHECKS]
+                checks |= dict.fromkeys(missing_checks(probe, jobs[target], cluster))
+    return tuple(checks)[:_MOST_CHECKS]
 
 
 def _targets(flow: JobFlow, one: Flow) -> list[str]:
@@ -194,3 +196,63 @@ def _document(flow: JobFlow, one: Flow, template: JobTemplate, namespace: str) -
         },
         "spec": merged(template.spec, one.patch.spec) if one.patch else template.spec,
     }
+
+
+Json = dict[str, object]
+
+_NAMES: Final = ("name", "mountPath")
+
+
+def merged(old: object, patch: object) -> object:
+    """A value with a patch applied; what it was made from stays as it was."""
+    if isinstance(patch, dict):
+        before = old if isinstance(old, dict) else {}
+        changed = {key: merged(before.get(key), value) for key, value in patch.items() if value is not None}
+        return before | changed
+    if isinstance(patch, list) and isinstance(old, list):
+        name = next((one for one in _NAMES if _has_names(old, one) and _has_names(patch, one)), None)
+        return patch if name is None else _merged_list(cast(list[Json], old), cast(list[Json], patch), name)
+    return patch
+
+
+def _has_names(values: list[object], name: str) -> bool:
+    names = [one.get(name) if isinstance(one, dict) else None for one in values]
+    return all(isinstance(one, str) for one in names) and len(set(names)) == len(names)
+
+
+def _merged_list(old: list[Json], patch: list[Json], name: str) -> list[object]:
+    patches = {one[name]: one for one in patch}
+    there = {one[name] for one in old}
+    kept = [merged(one, patches.get(one[name], {})) for one in old]
+    return [*kept, *(merged(None, one) for one in patch if one[name] not in there)]
+
+
+class JobTemplates(ClusterController):
+    """Keys are those of job templates."""
+
+    def keys(self, change: AnyChange, cluster: ClusterView) -> Iterator[str]:  # noqa: ARG002
+        """The templates that a change concerns."""
+        match change:
+            case JobTemplateChanged():
+                yield change.key
+            case OwnedJobChanged() if change.before is None or change.after is None:
+                yield from {job.template for job in (change.before, change.after) if job and job.template}
+            case _:
+                pass
+
+    def reconcile(
+        self,
+        cluster: ClusterView,
+        keys: Collection[str],
+        now: datetime,  # noqa: ARG002
+    ) -> Wanted:
+        """The statuses of these templates, where they are out of date."""
+        owners = cluster.job_owners
+        for key in sorted(keys):
+            template = owners.templates.get(key)
+            if template is None or template.is_terminating:
+                continue
+            names = sorted(owners.jobs[job].name for job in owners.jobs_of_template.keys(key))
+            status = JobTemplateStatus(job_depends_on_list=tuple(names))
+            if patch := difference(template.status, status):
+                yield key, SetStatus(kind=JobTemplate.__name__, key=key, status=patch)

@@ -4,13 +4,13 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from datetime import datetime
 
-from maar.core.controllers.cluster_view import AnyChange, ClusterView, OtherPodChanged
-from maar.core.controllers.controller import Controller, Reconciled
+from maar.core.controllers.changes import AnyChange, OtherPodChanged
+from maar.core.controllers.cluster_view import ClusterController, ClusterView, Wanted
 from maar.core.model.writes import RecordEvent
 
 
 @dataclass(frozen=True)
-class UnservedPods(Controller):
+class UnservedPods(ClusterController):
     """Writes an event for each such pod that says which scheduler to name; the keys are those of the pods."""
 
     served: Collection[str] = ("volcano",)
@@ -25,25 +25,13 @@ class UnservedPods(Controller):
         cluster: ClusterView,
         keys: Collection[str],
         now: datetime,  # noqa: ARG002
-    ) -> Reconciled:
+    ) -> Wanted:
         """Write an event for those that still wait."""
-        waiting = [(key, cluster.waiting_elsewhere.get(key, "")) for key in keys]
-        return Reconciled(
-            [
-                (
-                    key,
-                    RecordEvent(
-                        kind="Pod",
-                        key=key,
-                        reason="FailedScheduling",
-                        message=_sentence(name, sorted(self.served)),
-                        is_warning=True,
-                    ),
-                )
-                for key, name in waiting
-                if name not in ("", *self.served)
-            ]
-        )
+        for key in keys:
+            if (name := cluster.waiting_elsewhere.get(key, "")) not in ("", *self.served):
+                message = _sentence(name, sorted(self.served))
+                reason = "FailedScheduling"
+                yield key, RecordEvent(kind="Pod", key=key, reason=reason, message=message, is_warning=True)
 
 
 def _sentence(name: str, served: list[str]) -> str:

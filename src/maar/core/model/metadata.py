@@ -22,6 +22,7 @@ class OwnerReference(Record, frozen=True):
     name: str = ""
     uid: str = ""
     controller: bool = False
+    block_owner_deletion: bool = False
 
 
 class Metadata(Record, frozen=True):

@@ -13,9 +13,9 @@ from collections.abc import Collection
 from pathlib import Path
 from typing import Final, NamedTuple
 
-KEPT_BYTES: Final = 1 << 30  # of all pods that are gone together
-KEPT_DAYS: Final = 14
-INDEX: Final = "index.jsonl"
+_KEPT_BYTES: Final = 1 << 30  # of all pods that are gone together
+_KEPT_DAYS: Final = 14
+_INDEX: Final = "index.jsonl"
 
 _DAY_S: Final = 86_400
 
@@ -29,7 +29,7 @@ class _Kept(NamedTuple):
 class KeptOutput:
     """The folder of all output."""
 
-    def __init__(self, folder: Path, most_bytes: int = KEPT_BYTES, most_days: float = KEPT_DAYS) -> None:
+    def __init__(self, folder: Path, most_bytes: int = _KEPT_BYTES, most_days: float = _KEPT_DAYS) -> None:
         self._folder, self._most_bytes, self._most_days = folder, most_bytes, most_days
 
     def prune(self, alive: Collection[str], now: float) -> None:
@@ -69,6 +69,6 @@ class KeptOutput:
             entry = {"namespace": namespace, "pod": pod, "uid": uid, "lastOutput": one.ended, "files": files}
             lines.append(json.dumps(entry) + "\n")
         self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        unfinished = self._folder / f"{INDEX}.unfinished"
+        unfinished = self._folder / f"{_INDEX}.unfinished"
         unfinished.write_text("".join(lines), encoding="utf-8")
-        os.replace(unfinished, self._folder / INDEX)  # noqa: PTH105
+        os.replace(unfinished, self._folder / _INDEX)  # noqa: PTH105

@@ -58,10 +58,10 @@ def read(tree: object) -> Fields:
 def _collect(tree: object, path: Path, paths: list[Path]) -> None:
     if not isinstance(tree, dict):
         raise IllegibleError("fieldsV1 is made of objects only")
-    known = {element: below for key, below in tree.items() if (element := _element(key))}
-    if path and (SELF in tree or not known):
+    members = {element: below for key, below in tree.items() if (element := _element(key))}
+    if path and (SELF in tree or not members):
         paths.append(path)
-    for element, below in known.items():
+    for element, below in members.items():
         _collect(below, (*path, element), paths)
 
 

@@ -27,12 +27,12 @@ class Absent(Enum):
 
 ABSENT: Final = Absent.ABSENT
 ANYTHING: Final = Schema()
-LITERALS: Final = ("string", "integer", "number", "boolean")
+_LITERALS: Final = ("string", "integer", "number", "boolean")
 
 
 def shape(schema: Schema, value: object) -> Shape:
     """How a value is divided; one that does not fit its schema is not."""
-    if schema.int_or_string or schema.type in LITERALS:
+    if schema.int_or_string or schema.type in _LITERALS:
         return Shape.LEAF
     if schema.type != "array" and isinstance(value, dict | None):
         return Shape.LEAF if schema.atomic else Shape.MAP

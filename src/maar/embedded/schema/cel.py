@@ -92,7 +92,7 @@ def _programs(schema: Schema) -> tuple[tuple[Program, ...], frozenset[str]]:
     expressions = [rule.expression for rule in schema.rules]
     messages = [rule.message_expression for rule in schema.rules]
     names = frozenset(name for one in (*expressions, *messages) for name in _NAME.findall(one))
-    return tuple(compiled(one) for one in expressions), names
+    return tuple(compiled(expression) for expression in expressions), names
 
 
 def _cause(rule: Rule, value: object, field: str) -> Cause:

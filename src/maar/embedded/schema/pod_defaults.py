@@ -167,7 +167,11 @@ def _requests(resources: Fields) -> None:
 def _tolerate(spec: Fields) -> None:
     """Let a pod stay for a while on a node that does not answer."""
     tolerations = spec.get("tolerations") or []
-    covered = {one.get("key", "") for one in tolerations if one.get("effect", "") in ("", "NoExecute")}
+    covered = {
+        toleration.get("key", "")
+        for toleration in tolerations
+        if toleration.get("effect", "") in ("", "NoExecute")
+    }
     missing = [key for key in _TOLERATED if key not in covered] if "" not in covered else []
     if missing:
         spec["tolerations"] = tolerations + [

@@ -9,15 +9,19 @@ import msgspec
 from maar.core.controllers.cluster_view import ClusterView
 from maar.core.controllers.jobs.counting import count, is_at_rest, unwanted, with_counts
 from maar.core.controllers.jobs.decision import Decision, after_command, after_what_happened
-from maar.core.controllers.jobs.dependencies import cannot_follow, job_before, waiting_tasks, waits_for_job
+from maar.core.controllers.jobs.dependencies import (
+    cannot_follow,
+    job_before,
+    waiting_tasks,
+    waits_for_job,
+    why_it_waits,
+)
 from maar.core.controllers.jobs.group import group_document, group_key, group_patch, wanted_group
-from maar.core.controllers.jobs.owner import owner_reference
 from maar.core.controllers.jobs.phase_conditions import JobFacts
 from maar.core.controllers.jobs.phases import after_facts
 from maar.core.controllers.jobs.pod_documents import PodMaker, plugin_job, pod_name
-from maar.core.controllers.jobs.pods import FINALIZER, OUT_OF_SYNC, JobPod
+from maar.core.controllers.jobs.pods import FINALIZER, OUT_OF_SYNC, JobPod, owner_reference
 from maar.core.controllers.jobs.volumes import claim_document, mounted_claims
-from maar.core.controllers.jobs.waiting import why_it_waits
 from maar.core.job_plugins.plugin import OwnedObject, SshKey, no_key
 from maar.core.job_plugins.registry import JobPluginError, JobPlugins
 from maar.core.model.differences import difference
@@ -93,7 +97,7 @@ class Look:
         """The next step; a job that has not begun takes none."""
         commands = self._commands(job)
         # One that is carried out has to go first: the status knows only the last.
-        is_last_gone = all(one.metadata.uid != job.status.last_command for one in commands)
+        is_last_gone = all(command.metadata.uid != job.status.last_command for command in commands)
         if commands and is_last_gone:
             return after_command(job, commands[0], own, self._now)
         if not job.status.state.phase:
@@ -106,8 +110,8 @@ class Look:
 
     def _commands(self, job: Job) -> list[Command]:
         """The Commands to this very job, in the order in which they were given."""
-        found = [self._cluster.commands[key] for key in self._cluster.commands_to_job.keys(self._key)]
-        meant = [one for one in found if one.target is None or one.target.uid in ("", job.metadata.uid)]
+        named = [self._cluster.commands[key] for key in self._cluster.commands_to_job.keys(self._key)]
+        meant = [one for one in named if one.target is None or one.target.uid in ("", job.metadata.uid)]
         return sorted((one for one in meant if not one.is_terminating), key=self._given)
 
     def _given(self, command: Command) -> tuple[datetime, int, str]:
@@ -129,7 +133,7 @@ class Look:
 
     def _job_before(self, job: Job, group: PodGroup | None) -> str | None:
         """The key of the job that must complete before this one, unless this one has begun or is over."""
-        has_run = any(one.status == "Running" for one in job.status.conditions)
+        has_run = any(condition.status == "Running" for condition in job.status.conditions)
         is_waiting = group is None and not has_run and job.status.state.phase in ACTIVE_JOBS
         return job_before(job) if is_waiting else None
 
@@ -178,7 +182,7 @@ class Look:
 
     def _claims(self, job: Job) -> list[ControllerWrite]:
         """The claims that are made for the job; those that it names must be there."""
-        namespace, found = job.metadata.namespace or "default", list[ControllerWrite]()
+        namespace, writes = job.metadata.namespace or "default", list[ControllerWrite]()
         for claim in mounted_claims(job):
             key = f"{namespace}/{claim.name}"
             if key in self._cluster.claims:
@@ -187,8 +191,8 @@ class Look:
                 self._problem = f"the volume claim {claim.name} is not there; create it"
                 continue
             document = claim_document(job, claim)
-            found.append(_create("PersistentVolumeClaim", key, document, self._key))
-        return found
+            writes.append(_create("PersistentVolumeClaim", key, document, self._key))
+        return writes
 
     def _group(self, job: Job, own: list[JobPod], group: PodGroup | None) -> Iterator[ControllerWrite]:
         wanted = wanted_group(job, tuple(waiting_tasks(job, own)), self._cluster.priorities)
@@ -331,7 +335,7 @@ def _set_status(job: Job, status: JobStatus) -> SetStatus:
 
 def _let_go(pod: JobPod) -> Patch:
     """Mark a pod as one that the controller has done with, so that it can go."""
-    others = [one for one in pod.finalizers if one != FINALIZER]
+    others = [finalizer for finalizer in pod.finalizers if finalizer != FINALIZER]
     metadata: Json = {"annotations": {OUT_OF_SYNC: "true"}, "uid": pod.uid}
     if pod.is_tracked:
         metadata["finalizers"] = others or None
