@@ -10,7 +10,8 @@ from maar.core.model.resources import Percentages, roughly
 
 HEADINGS: Final = ("NAME", "PARENT", "WEIGHT", "STATE", "DESERVED", "USED", "SHARE", "AGE")
 WIDE: Final = (
-    "RUNNING", "INQUEUE", "PENDING", "GUARANTEE", "CAPABILITY", "REQUEST", "PRIORITY", "RECLAIMABLE",
+    "RUNNING", "INQUEUE", "PENDING", "GUARANTEE", "SOFT-GUARANTEE", "CAPABILITY", "REQUEST", "PRIORITY",
+    "RECLAIMABLE",
 )  # fmt: skip
 
 
@@ -34,8 +35,14 @@ def cells(queue: Queue, now: float, *, wide: bool) -> list[str]:
     ]
     if wide:
         counts = (status.running, status.inqueue, status.pending)
-        claims = (_guarantee(queue), _amounts(spec.capability), _amounts(spec.request or {}))
-        row += [*map(str, counts), *claims, str(spec.priority), str(spec.reclaimable).lower()]
+        claims = (_amounts(spec.deserved), _amounts(spec.capability), _amounts(spec.request or {}))
+        row += [
+            *map(str, counts),
+            _guarantee(queue),
+            *claims,
+            str(spec.priority),
+            str(spec.reclaimable).lower(),
+        ]
     return row
 
 

@@ -77,11 +77,20 @@ class ShareColumns:
     deserved: Ints  # [R, Q]
     real_capability: Ints  # [R, Q]
     guarantee: Ints  # [R, Q]
+    soft_guarantee: Ints | None  # [R, Q] own, or of the queues below; None where no queue sets one
     floor: Ints  # [R, Q] the guarantee, or as much of the soft one as holds together with the siblings'
     request: Ints  # [R, Q]
     ceiling: Ints  # [R, Q]
     binding: npt.NDArray[np.int8]  # [R, Q]
     reduced: Flags  # [Q]
+
+    @property
+    def stands_on_soft(self) -> Flags | None:
+        """Where a queue has just what its soft guarantee gives it; None where no queue sets one. [R, Q]"""
+        if self.soft_guarantee is None:
+            return None
+        stands: Flags = (self.deserved == self.floor) & (self.floor > self.guarantee)
+        return stands
 
 
 def share_columns(tree: QueueTree, claims: DemandColumns, weight: Ints | None = None) -> ShareColumns:
@@ -147,7 +156,7 @@ def _flow_down(tree: QueueTree, claims: DemandColumns, wanted: _Wanted, weight: 
     reduced = np.asarray(((guarantee < wanted.guarantee) | (guarantee < claims.guarantee)).any(axis=0))
     bounds = _Bounds(guarantee, floor, request, claims.capability)
     binding = _bindings(tree, deserved, bounds, on_floor)
-    return ShareColumns(deserved, real_capability, guarantee, floor, request, ceiling, binding, reduced)
+    return ShareColumns(deserved, real_capability, guarantee, soft, floor, request, ceiling, binding, reduced)
 
 
 class _Bounds(NamedTuple):
