@@ -59,6 +59,12 @@ GuaranteeOption = Annotated[
         help="What is reserved for it: amounts, or parts of the total.",
     ),
 ]
+DeservedOption = Annotated[
+    WrittenAmounts | None,
+    typer.Option(
+        parser=amounts, metavar=_LISTED, help="Its soft guarantee: its while it asks for it, else lent."
+    ),
+]
 RequestOption = Annotated[
     WrittenAmounts | None,
     typer.Option(parser=amounts, metavar=_LISTED, help="What it asks for in place of what its pods do."),
@@ -101,6 +107,15 @@ ChangedGuaranteeOption = Annotated[
         "--guarantee", parser=changed_parts, metavar="cpu=20%,memory-", help="What is reserved for it."
     ),
 ]
+ChangedDeservedOption = Annotated[
+    WrittenAmounts | None,
+    typer.Option(
+        "--deserved",
+        parser=changed_amounts,
+        metavar=_CHANGED,
+        help="Its soft guarantee: its while it asks for it, else lent.",
+    ),
+]
 ChangedRequestOption = Annotated[
     WrittenAmounts | None,
     typer.Option(
@@ -137,6 +152,7 @@ class QueueFlags:
     parent: ParentOption = None
     capability: CapabilityOption = None
     guarantee: GuaranteeOption = None
+    deserved: DeservedOption = None
     reclaimable: ReclaimableOption = None
     priority: PriorityOption = None
     request: RequestOption = None
@@ -164,6 +180,7 @@ class QueueChanges(QueueFlags):
 
     capability: ChangedCapabilityOption = None
     guarantee: ChangedGuaranteeOption = None
+    deserved: ChangedDeservedOption = None
     request: ChangedRequestOption = None
 
 
