@@ -11,7 +11,7 @@ help: ## say what can be made
 
 setup: $(STAMP) ## make the environment in .venv
 
-$(STAMP): pyproject.toml constraints.txt tools/make_venv.sh
+$(STAMP): pyproject.toml constraints.txt deploy/chart/maar/Chart.yaml tools/make_venv.sh
 	@PYTHON="$(PYTHON)" sh tools/make_venv.sh "$(VENV)"
 	@touch $@
 
