@@ -20,7 +20,7 @@ LIBRARY: Final = f"usr/lib/python{PYTHON}"
 KEPT_PROGRAMS: Final = frozenset({f"python{PYTHON}"})
 # Nothing that runs here reads them. Each package keeps its copyright.
 LEFT_OUT: Final = (
-    "etc/apt", "etc/fstab", "etc/hostname", "etc/resolv.conf", "usr/share/base-files", "usr/share/bash-completion",
+    "dev/*", "etc/apt", "etc/fstab", "etc/hostname", "etc/resolv.conf", "usr/share/base-files", "usr/share/bash-completion",
     "usr/share/bug", "usr/share/debconf", "usr/share/info", "usr/share/lintian", "usr/share/locale", "usr/share/man",
     "usr/share/perl5", "usr/share/pixmaps", "var/cache", "var/lib/apt", "var/log", f"{LIBRARY}/ensurepip",
     f"{LIBRARY}/idlelib", f"{LIBRARY}/pydoc_data", f"{LIBRARY}/turtledemo",
@@ -49,6 +49,9 @@ def base_for_building(work: Path, architecture: str, epoch: int) -> Path:
     """Write the tar of the same Python with pip and a shell, for this processor."""
     root = work / f"building-{architecture}"
     _unpack(root, architecture, (*PACKAGES, *FOR_BUILDING), epoch)
+    for path in (root / "dev").iterdir():  # a container gets its own
+        shutil.rmtree(path) if path.is_dir() else path.unlink()
+    _write_certificates(root)  # pip does not start without
     return _packed(root, epoch)
 
 
@@ -58,25 +61,32 @@ def _unpack(root: Path, architecture: str, packages: tuple[str, ...], epoch: int
         f"--include={','.join(packages)}", "--extract-hook=cp -r \"$1\"/var/cache/apt/archives \"$1\"/packages",
         SUITE, str(root),
     ]  # fmt: skip
-    subprocess.run(command, check=True, env={"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "SOURCE_DATE_EPOCH": str(epoch)})
+    settings = {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "SOURCE_DATE_EPOCH": str(epoch)}
+    subprocess.run(command, check=True, env=settings)
+    (root / "packages").rename(packages_of(root))
+
+
+def packages_of(root: Path) -> Path:
+    """Where the packages are that a root was unpacked from."""
+    return root.with_name(f"{root.name}-packages")
 
 
 def _write_package_list(root: Path) -> None:
     """Say what is in it where scanners of images look."""
     place = root / "var/lib/dpkg/status.d"
     place.mkdir(parents=True)
-    for package in sorted((root / "packages").glob("*.deb")):
+    for package in sorted(packages_of(root).glob("*.deb")):
         text = subprocess.run(["dpkg-deb", "--field", package], check=True, capture_output=True, text=True).stdout
         (place / package.name.partition("_")[0]).write_text(text, encoding="utf-8")
 
 
 def _leave_out(root: Path) -> None:
-    shutil.rmtree(root / "packages")
-    for name in LEFT_OUT:
-        if (root / name).is_dir():
-            shutil.rmtree(root / name)
-        else:
-            (root / name).unlink(missing_ok=True)
+    for pattern in LEFT_OUT:
+        for path in list(root.glob(pattern)):
+            if path.is_dir() and not path.is_symlink():
+                shutil.rmtree(path)
+            else:
+                path.unlink()
     for folder in ("usr/bin", "usr/sbin"):
         for program in (root / folder).iterdir():
             if program.name not in KEPT_PROGRAMS:

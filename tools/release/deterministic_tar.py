@@ -27,5 +27,7 @@ def _write(folder: Path, file: object, epoch: int, prefix: str) -> None:
             if member.isreg():
                 with path.open("rb") as content:
                     archive.addfile(member, content)
-            else:
+            elif member.isdir() or member.issym():
                 archive.addfile(member)
+            else:
+                raise ValueError(f"{path}: neither a file nor a folder nor a link")

@@ -29,6 +29,7 @@ class Image:
     archive: Path
     roots: dict[str, Path]
     wheels: dict[str, Path]
+    packages: list[Path]  # of Debian
 
 
 class Buildah:
@@ -83,7 +84,8 @@ def build_image(source: Source, work: Path, target: Path) -> Image:
     buildah.run("manifest", "push", "--all", "--quiet", "localhost/maar:all", f"oci:{layout}:{source.version}")
     archive = target / f"maar-{source.version}-image.tar"
     pack(layout, archive, source.epoch)
-    return Image(archive, roots, wheels)
+    packages = sorted(work.glob("base-*-packages/*.deb"))
+    return Image(archive, roots, wheels, packages)
 
 
 def _import(buildah: Buildah, work: Path, name: str, architecture: str, tar: Path) -> None:
@@ -96,10 +98,12 @@ def _import(buildah: Buildah, work: Path, name: str, architecture: str, tar: Pat
 
 
 def _unpacked(buildah: Buildah, name: str, into: Path) -> Path:
-    """The files of an image, for the list of what is in it."""
+    """The programs of an image, for the list of what is in it and for the plugin of kubectl."""
     container = buildah.run("from", "--pull-never", name)
     try:
-        shutil.copytree(buildah.run("mount", container), into, symlinks=True)
+        root = Path(buildah.run("mount", container))
+        for part in ("opt", "usr", "var/lib/dpkg"):
+            shutil.copytree(root / part, into / part, symlinks=True)
     finally:
         buildah.run("rm", container)
     return into
