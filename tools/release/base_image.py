@@ -49,8 +49,7 @@ def base_for_building(work: Path, architecture: str, epoch: int) -> Path:
     """Write the tar of the same Python with pip and a shell, for this processor."""
     root = work / f"building-{architecture}"
     _unpack(root, architecture, (*PACKAGES, *FOR_BUILDING), epoch)
-    for path in (root / "dev").iterdir():  # a container gets its own
-        shutil.rmtree(path) if path.is_dir() else path.unlink()
+    _remove(root, "dev/*")  # a container gets its own
     _write_certificates(root)  # pip does not start without
     return _packed(root, epoch)
 
@@ -82,11 +81,7 @@ def _write_package_list(root: Path) -> None:
 
 def _leave_out(root: Path) -> None:
     for pattern in LEFT_OUT:
-        for path in list(root.glob(pattern)):
-            if path.is_dir() and not path.is_symlink():
-                shutil.rmtree(path)
-            else:
-                path.unlink()
+        _remove(root, pattern)
     for folder in ("usr/bin", "usr/sbin"):
         for program in (root / folder).iterdir():
             if program.name not in KEPT_PROGRAMS:
@@ -94,6 +89,14 @@ def _leave_out(root: Path) -> None:
     for file in (root / "usr/share/doc").rglob("*"):
         if file.name != "copyright" and not file.is_dir():
             file.unlink()
+
+
+def _remove(root: Path, pattern: str) -> None:
+    for path in list(root.glob(pattern)):
+        if path.is_dir() and not path.is_symlink():
+            shutil.rmtree(path)
+        else:
+            path.unlink()
 
 
 def _write_certificates(root: Path) -> None:
