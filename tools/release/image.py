@@ -81,7 +81,9 @@ def build_image(source: Source, work: Path, target: Path) -> Image:
     for name in sorted(made):
         buildah.run("manifest", "add", "localhost/maar:all", name)
     layout = work / "layout"
-    buildah.run("manifest", "push", "--all", "--quiet", "localhost/maar:all", f"oci:{layout}:{source.version}")
+    buildah.run(
+        "manifest", "push", "--all", "--quiet", "localhost/maar:all", f"oci:{layout}:{source.version}"
+    )
     archive = target / f"maar-{source.version}-image.tar"
     pack(layout, archive, source.epoch)
     packages = sorted(work.glob("base-*-packages/*.deb"))
@@ -116,7 +118,15 @@ def _platforms(machine: str) -> list[str]:
 
 def _wheels(source: Source, folder: Path, machine: str) -> Path:
     """Download what the image installs, each file by its hash, and what builds Maar."""
-    pip = [sys.executable, "-m", "pip", "download", "--quiet", "--disable-pip-version-check", f"--dest={folder}"]
+    pip = [
+        sys.executable,
+        "-m",
+        "pip",
+        "download",
+        "--quiet",
+        "--disable-pip-version-check",
+        f"--dest={folder}",
+    ]
     needed = ["--no-deps", "--require-hashes", f"--requirement={source.folder / 'requirements.txt'}"]
     platform = [f"--platform={tag}" for tag in _platforms(machine)]
     platform += [f"--python-version={PYTHON}", "--implementation=cp", "--only-binary=:all:"]

@@ -31,12 +31,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import Final, NamedTuple
 
-<<<<<<< HEAD
-from maar.embedded.data_folder import sync
-=======
-from maar.embedded.data_folder import DataFolderError
-from maar.embedded.private_files import sync
->>>>>>> w-H
+from maar.embedded.data_folder import DataFolderError, sync
 from maar.embedded.write_ahead_log import (
     DamagedLogError,
     Header,

@@ -42,7 +42,7 @@ def page() -> str:
         if ignored := [code(one) for one, argument in plugin.arguments.items() if not argument.has_effect]:
             lines += [f"Accepted, without effect: {', '.join(ignored)}.", ""]
     for other, own in OTHER_NAMES.items():
-        ignored = (code(one) for one in ARGUMENTS_OF_OTHER_NAMES[other])
+        ignored = [code(one) for one in ARGUMENTS_OF_OTHER_NAMES[other]]
         lines += [f"## Plugin {other}", "", f"Volcano's name for {code(own)}, with its switches.", ""]
         lines += [f"Accepted, without effect: {', '.join(ignored)}.", ""]
     lines += ["## Accepted and left out", "", "Plugins that Volcano has and Maar has not, with a warning: "]
