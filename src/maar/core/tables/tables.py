@@ -148,7 +148,7 @@ class Tables(PlainObjects):
         if pod.group_key:
             self._join(pod, self.groups.get(pod.group_key))
         prioritise(pod, self.priority_of)
-        if is_waiting(pod) and pod.group is None and (pod.names_us or (pod.is_ours and pod.group_key)):
+        if pod.group is None and is_waiting(pod) and (pod.names_us or (pod.is_ours and pod.group_key)):
             self.orphans[pod.key] = pod
         if pod.shape.has_affinity:
             self.with_affinity[pod.key] = pod
