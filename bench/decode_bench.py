@@ -80,8 +80,7 @@ def shape(rng: random.Random) -> dict[str, object]:
         spec["nodeSelector"] = {"topology.kubernetes.io/zone": rng.choice("abc")}
     if rng.choice((True, False, False, False)):
         sidecar = {"name": "mesh", "image": "example.com/mesh:1", "restartPolicy": "Always"}
-        sidecar["resources"] = {"requests": {"cpu": "100m"}}
-        spec["initContainers"] = [sidecar]
+        spec["initContainers"] = [{**sidecar, "resources": {"requests": {"cpu": "100m"}}}]
     return spec
 
 

@@ -1,7 +1,7 @@
 """Reading all objects of a kind, page after page; the server prepares the next while we read the last.
 
-A page is read in small parts: in between, what has come of the next one is received, and others have their
-turns.
+A page is read in small parts: in between, what has come of the next one is received, and others
+have their turns.
 """
 
 import asyncio

@@ -128,8 +128,7 @@ class Tables(PlainObjects):
         """Take a row for what is known of its pod."""
         self.changes += 1
         self._grow()
-        if row.key in self.pods:
-            self.remove_pod(row.key)
+        self.remove_pod(row.key)
         self._add_pod(row)
 
     def promise(self, pod: PodRow, node: str) -> None:
@@ -392,10 +391,9 @@ class Tables(PlainObjects):
 
     def _grow(self) -> None:
         """Give every column a place for resources that have been seen for the first time."""
-        lacking = len(self.axis.names) - len(self.budget)
-        if not lacking:
+        if len(self.axis.names) == len(self.budget):
             return
-        more = [0] * lacking
+        more = [0] * (len(self.axis.names) - len(self.budget))
         rows: tuple[NodeRow | QueueRow, ...] = (*self.nodes.values(), *self.queues.values())
         for column in (self.budget, self.capacity, *(column for row in rows for column in row.columns)):
             column.extend(more)
