@@ -11,6 +11,9 @@ BROKE_A_LAW: Final = {
     ("E2", Reach.BEYOND): [
         Recipe(1202626812, 2, 1, 17, 2, Style.RANKED, Reach.BEYOND),  # surplus beside who was just let in
     ],
+    ("E4", Reach.BEYOND): [
+        Recipe(3497770429, 1, 1, 21, 1, Style.RANKED, Reach.BEYOND),  # gated pods of who was just let in
+    ],
     ("enqueue", Reach.BEYOND): [
         Recipe(1269727871, 1, 1, 12, 1, Style.LENT, Reach.BEYOND),  # who starts only beside others counts
         Recipe(1022315887, 2, 3, 11, 2, Style.RANKED, Reach.BEYOND),  # ports keep a gang's pods apart

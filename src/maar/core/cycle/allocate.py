@@ -21,7 +21,7 @@ from maar.core.cycle.state import State
 from maar.core.cycle.turn_order import Phase, TurnOrder
 from maar.core.model.names import natural
 from maar.core.tables.axis import times
-from maar.core.tables.groups import ADMITTED_PHASES
+from maar.core.tables.groups import ADMITTED_PHASES, are_all_gated
 from maar.core.tables.rows import GroupRow, PodRow
 
 NO_PODS: Final[list[PodRow]] = []  # of all groups that are placed; lists of pods are not changed in place
@@ -55,7 +55,8 @@ def _just_let_in(state: State) -> list[GroupRow]:
 
 
 def _lacks_pods(row: GroupRow) -> bool:
-    return bool(row.to_start) and row.placed + len(row.pending) + row.gated < row.min_member
+    lacks = row.placed + len(row.pending) + row.gated < row.min_member
+    return lacks and bool(row.to_start) and not are_all_gated(row)  # it counts nothing while they have them
 
 
 def backfill(state: State) -> None:
