@@ -70,10 +70,10 @@ def plan(
 ) -> Planned:
     """Say what Maar would do with a cluster, and why.
 
-    The cluster is a file or a folder of manifests, a snapshot, or objects: plain documents as kubectl or a
-    client library gives them, lists of them too, or records of `maar.core.model`. The configuration is a
-    file, plain data in Volcano's grammar, or nothing for the default or the snapshot's. Between cycles the
-    plan is applied.
+    The cluster is a file or a folder of manifests, a snapshot, or objects: plain documents as
+    kubectl or a client library gives them, lists of them too, or records of `maar.core.model`. The
+    configuration is a file, plain data in Volcano's grammar, or nothing for the default or the
+    snapshot's. Between cycles the plan is applied.
     """
     if cycles < 1:
         raise PlanError(f" is {cycles}; there is at least 1", option="cycles")

@@ -66,7 +66,7 @@ IndexOption = Annotated[int | None, typer.Option("--index", min=0, help="Only th
 
 @dataclass(frozen=True)
 class JobListFlags(ListFlags):
-    """Which jobs; whether with planned starts, of how many, and by which configuration they are decided."""
+    """Which jobs, and whether with planned starts; of how many, and by which configuration."""
 
     queue: QueueOption = ""
     phase: PhaseOption = ""

@@ -1,4 +1,4 @@
-"""Pods and events of jobs as commands show them: a summary has the fields that are shown, no others."""
+"""Pods and events of jobs as commands show them: summaries have the fields that are shown."""
 
 from collections.abc import Sequence
 from datetime import datetime
