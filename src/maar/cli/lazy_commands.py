@@ -5,9 +5,11 @@ command is and what help shows of it; a test compares the table with the command
 kubectl's is: drawing frames takes longer to import than the rest of the command line.
 """
 
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Sequence
 from importlib import import_module
-from typing import Any, ClassVar, NamedTuple
+from itertools import takewhile
+from typing import Any, ClassVar, Final, NamedTuple
 
 import typer
 from typer.core import TyperCommand, TyperGroup
@@ -51,3 +53,25 @@ class LazyGroup(TyperGroup):
             command = get_command(alone)
         command.name = name
         return command
+
+
+_LOGGING: Final = ("-v", "--v", "--vmodule", "--log-flush-frequency")
+_LEVEL: Final = re.compile(r"-v[0-9]+")
+
+
+def of_volcano(given: Sequence[str], groups: int = 0) -> list[str]:
+    """The arguments as Maar's command line has them; `help` may stand among as many words of commands."""
+    kept, left = list[str](), iter(given)
+    for one in left:
+        if one == "--":
+            kept += [one, *left]
+        elif one.partition("=")[0] in _LOGGING:
+            if "=" not in one:
+                next(left, None)  # its value
+        elif not _LEVEL.fullmatch(one):
+            kept.append("--help" if one == "-h" else one)
+    words = list(takewhile(lambda one: not one.startswith("-"), kept))[: groups + 1]
+    if "help" in words:
+        kept.remove("help")
+        kept.append("--help")
+    return kept

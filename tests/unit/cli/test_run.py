@@ -2,9 +2,8 @@
 
 import pytest
 
-from maar.cli.run.array import BadArrayError, indices
 from maar.cli.run.here import travelling, variables
-from maar.cli.run.job import Place, RunRequest, job_document, name_for
+from maar.cli.run.job import BadArrayError, Place, RunRequest, indices, job_document, name_for
 from maar.cli.run.observing import PodSeen, first_failure, why_not_scheduled
 from maar.core.model.job import Job
 from maar.core.model.kinds import from_document

@@ -78,8 +78,7 @@ def _play(
     from maar.apps.demo.hour import hour  # noqa: PLC0415
     from maar.apps.demo.run import run_demo  # noqa: PLC0415  # see above
     from maar.apps.demo.submitter import DemoError  # noqa: PLC0415
-    from maar.cli.demo.screen import showing  # noqa: PLC0415
-    from maar.cli.demo.summary import print_summary  # noqa: PLC0415
+    from maar.cli.demo.screen import print_summary, showing  # noqa: PLC0415
 
     with showing(console) as show:
 

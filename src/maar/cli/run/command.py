@@ -169,7 +169,7 @@ def _resources(cpus: str, memory: str, gpus: int) -> dict[str, str]:
 
 
 def _array(text: str, replicas: int) -> tuple[int, ...]:
-    from maar.cli.run.array import BadArrayError, indices  # noqa: PLC0415
+    from maar.cli.run.job import BadArrayError, indices  # noqa: PLC0415
 
     if not text:
         return ()

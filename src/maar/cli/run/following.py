@@ -11,7 +11,6 @@ from maar.cli.cluster.client import ClusterClient
 from maar.cli.cluster.refusal import refusal_of_list
 from maar.cli.entry import INTERRUPTED
 from maar.cli.failure import FAILED, CommandError
-from maar.cli.run.interruption import Interruption
 from maar.cli.run.observing import (
     ENDED,
     Document,
@@ -21,7 +20,7 @@ from maar.cli.run.observing import (
     phase_of,
     why_not_scheduled,
 )
-from maar.cli.run.output import OutputPrinter
+from maar.cli.run.terminal import Interruption, OutputPrinter
 from maar.core.controllers.jobs.dependencies import NO_SUCH_JOB
 from maar.core.model.job import Job
 from maar.core.model.kinds import plain
