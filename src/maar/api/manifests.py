@@ -46,7 +46,7 @@ def read_manifests(paths: list[Path]) -> Manifests:
         if not _take_snapshot(manifests, path):
             documents = read_documents([path])
             manifests.errors.extend(documents.errors)
-            for place, document in documents.found:
+            for place, document in documents.placed:
                 take_document(manifests, place, document)
     return manifests
 

@@ -49,15 +49,15 @@ class Question:
 
     def plans(self, cycles: int, *, resubmit_victims: bool) -> Iterator[Plan]:
         """Decide cycle by cycle, as the scheduler of the snapshot where there is one."""
-        objects, known, time, resubmit = (
+        objects, configuration, time, resubmit = (
             self.manifests.objects,
             self.configuration,
             self.time,
             resubmit_victims,
         )
         if self.seen is None:
-            return plans(objects, known, time, cycles, resubmit_victims=resubmit)
-        return plans_from(self.seen, objects, known, time, cycles, resubmit_victims=resubmit)
+            return plans(objects, configuration, time, cycles, resubmit_victims=resubmit)
+        return plans_from(self.seen, objects, configuration, time, cycles, resubmit_victims=resubmit)
 
 
 def plan(

@@ -43,13 +43,13 @@ class LazyGroup(TyperGroup):
     def loaded(self, name: str) -> Any:  # noqa: ANN401  # as above
         """Import a command."""
         place = self.places[name]
-        found = getattr(import_module(place.module), place.attribute)
-        if isinstance(found, typer.Typer):
-            found.rich_markup_mode = None
-            command: Any = get_group(found)
+        loaded = getattr(import_module(place.module), place.attribute)
+        if isinstance(loaded, typer.Typer):
+            loaded.rich_markup_mode = None
+            command: Any = get_group(loaded)
         else:
             alone = typer.Typer(add_completion=False, rich_markup_mode=None)
-            alone.command(context_settings=place.settings)(found)
+            alone.command(context_settings=place.settings)(loaded)
             command = get_command(alone)
         command.name = name
         return command
@@ -62,15 +62,15 @@ _LEVEL: Final = re.compile(r"-v[0-9]+")
 def of_volcano(given: Sequence[str], groups: int = 0) -> list[str]:
     """The arguments as Maar's command line has them; `help` may stand among as many words of commands."""
     kept, left = list[str](), iter(given)
-    for one in left:
-        if one == "--":
-            kept += [one, *left]
-        elif one.partition("=")[0] in _LOGGING:
-            if "=" not in one:
+    for word in left:
+        if word == "--":
+            kept += [word, *left]
+        elif word.partition("=")[0] in _LOGGING:
+            if "=" not in word:
                 next(left, None)  # its value
-        elif not _LEVEL.fullmatch(one):
-            kept.append("--help" if one == "-h" else one)
-    words = list(takewhile(lambda one: not one.startswith("-"), kept))[: groups + 1]
+        elif not _LEVEL.fullmatch(word):
+            kept.append("--help" if word == "-h" else word)
+    words = list(takewhile(lambda word: not word.startswith("-"), kept))[: groups + 1]
     if "help" in words:
         kept.remove("help")
         kept.append("--help")

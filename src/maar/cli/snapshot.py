@@ -50,9 +50,9 @@ def snapshot(
     if output != "-" and not output.endswith(ENDINGS):
         raise CommandError(f"--output {output}: name a file that ends in {', '.join(ENDINGS)}, or -")
     configuration = configuration_of(config)
-    found, jobs = on_cluster(access, _read)
+    objects, jobs = on_cluster(access, _read)
     engine = Engine(configuration, name)
-    engine.feed(Upserted(object=cast("AnyObject", one)) for one in found)
+    engine.feed(Upserted(object=cast("AnyObject", each)) for each in objects)
     seen = Seen.of(engine.tables)
     taken = Snapshot(
         time=datetime.now(UTC),
@@ -70,7 +70,7 @@ def snapshot(
     except OSError as error:
         raise CommandError(f"{output}: cannot be written: {why(error)}; name another file") from None
     typer.echo(
-        f"{output}: {len(found) + len(jobs):,} objects; see what is decided on them: maar plan -f {output}",
+        f"{output}: {len(objects) + len(jobs):,} objects; see what is decided on them: maar plan -f {output}",
         err=True,
     )
 

@@ -147,5 +147,5 @@ def prepared_recording(file: Path, policies: Sequence[Policy] | None, queues: Se
                 f" {policy.name} is for traces of jobs: a recording has queues of its own; leave it out",
                 option="config",
             )
-    known = RecordedJobs(workload, queues).queues
-    return Experiment(chosen, known, lambda _: RecordedJobs(workload, queues), None, notes)
+    recorded = RecordedJobs(workload, queues).queues
+    return Experiment(chosen, recorded, lambda _: RecordedJobs(workload, queues), None, notes)

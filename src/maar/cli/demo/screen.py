@@ -91,7 +91,7 @@ def _tree(view: TreeView) -> Iterator[Text]:
     yield Text(
         f"{'QUEUE':15} {'W':>2} {'GUAR':>4} {'DESERVED':>8} {'USED':>4} {'CPUS':{_BAR}} RUN WAIT STATE", "dim"
     )
-    children = {name: one.children for name, one in view.queues.items()}
+    children = {name: queue.children for name, queue in view.queues.items()}
     for name, branch, _ in branches(children, view.top):
         queue = view.queues[name]
         cpu = queue.resources[CPU]

@@ -106,17 +106,17 @@ class _Follower:
         return await self._cluster.get(Job, self._key)  # it is refused again, with a sentence
 
     async def _look_at_pods(self) -> None:
-        found: list[PodSeen] = []
+        seen: list[PodSeen] = []
 
         def take(items: list[msgspec.Raw]) -> None:
-            found.extend(PodSeen.of(cast(Document, plain(item))) for item in items)
+            seen.extend(PodSeen.of(cast(Document, plain(item))) for item in items)
 
         path = resource_path_of(Pod).all(self._namespace)
         try:
             await read_pages(self._cluster.server, path, selection(f"{JOB_LABEL}={self._name}"), take)
         except ApiError as error:
             raise refusal_of_list(error, Pod) from None
-        for pod in found:
+        for pod in seen:
             self._pods[pod.name] = pod
             if pod.has_started and pod.uid not in self._streams:
                 self._streams[pod.uid] = asyncio.create_task(self._printer.follow(pod.name))

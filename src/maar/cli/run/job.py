@@ -123,7 +123,7 @@ def indices(text: str) -> tuple[int, ...]:
         raise BadArrayError(
             f"{text!r}: how many run at a time cannot be limited here; give the queue a capability instead"
         )
-    found: dict[int, None] = {}
+    chosen: dict[int, None] = {}
     for part in text.split(","):
         match = _PART.fullmatch(part.strip())
         if match is None:
@@ -132,7 +132,7 @@ def indices(text: str) -> tuple[int, ...]:
         if last < first or not step:
             raise BadArrayError(f"{text!r}: {part!r} has no index; write the smaller number first")
         named = range(first, last + 1, step)
-        if len(found) + len(named) > MOST:
+        if len(chosen) + len(named) > MOST:
             raise BadArrayError(f"{text!r} has more than {MOST:,} indices; make several arrays of it")
-        found |= dict.fromkeys(named)
-    return tuple(found)
+        chosen |= dict.fromkeys(named)
+    return tuple(chosen)

@@ -31,18 +31,18 @@ class PodSeen:
         meta, status = _part(pod, "metadata"), _part(pod, "status")
         name, phase = str(meta.get("name", "")), str(status.get("phase") or "Pending")
         label = str(_part(meta, "labels").get(INDEX_LABEL) or name.rpartition("-")[2])
-        states = [_part(one, "state") for one in _list(status, "containerStatuses")]
-        ended = [_part(one, "terminated") for one in states if "terminated" in one]
-        codes = [cast(int, one["exitCode"]) for one in ended if isinstance(one.get("exitCode"), int)]
+        states = [_part(container, "state") for container in _list(status, "containerStatuses")]
+        ended = [_part(state, "terminated") for state in states if "terminated" in state]
+        codes = [cast(int, end["exitCode"]) for end in ended if isinstance(end.get("exitCode"), int)]
         code = next(filter(None, codes), 0 if phase == "Succeeded" else None)
-        said = [str(one["message"]) for one in ended if one.get("message")]
-        said += [str(one["reason"]) for one in ended if one.get("reason") in ("OOMKilled", "Lost")]
+        said = [str(end["message"]) for end in ended if end.get("message")]
+        said += [str(end["reason"]) for end in ended if end.get("reason") in ("OOMKilled", "Lost")]
         return cls(
             name,
             str(meta.get("uid", "")),
             int(label) if label.isdecimal() else 0,
             phase,
-            phase in _OVER or any("running" in one or "terminated" in one for one in states),
+            phase in _OVER or any("running" in state or "terminated" in state for state in states),
             code if code is not None or phase != "Failed" else _NO_CODE,
             str(status.get("message") or "; ".join(said)),
         )
@@ -61,7 +61,11 @@ def message_of(job: Document) -> str:
 def why_not_scheduled(group: Document) -> str:
     """What a pod group waits for, in the scheduler's words."""
     conditions = _list(_part(group, "status"), "conditions")
-    waits = [str(one.get("message") or "") for one in conditions if one.get("type") == "Unschedulable"]
+    waits = [
+        str(condition.get("message") or "")
+        for condition in conditions
+        if condition.get("type") == "Unschedulable"
+    ]
     return waits[-1] if waits else ""
 
 
@@ -76,10 +80,10 @@ def _state(job: Document) -> Document:
 
 
 def _part(value: Document, name: str) -> Document:
-    found = value.get(name)
-    return cast(Document, found) if isinstance(found, dict) else {}
+    part = value.get(name)
+    return cast(Document, part) if isinstance(part, dict) else {}
 
 
 def _list(value: Document, name: str) -> list[Document]:
-    found = value.get(name)
-    return [cast(Document, one) for one in found if isinstance(one, dict)] if isinstance(found, list) else []
+    part = value.get(name)
+    return [cast(Document, item) for item in part if isinstance(item, dict)] if isinstance(part, list) else []
