@@ -27,6 +27,7 @@ class ContainerEnd(Record, frozen=True):
     """How a container ended."""
 
     reason: str = ""
+    message: str = ""
     exit_code: int = 0
     signal: int = 0
     finished_at: Time | None = None
@@ -61,6 +62,7 @@ class PodSummaryStatus(Record, frozen=True):
 
     phase: str = ""
     reason: str = ""
+    message: str = ""
     start_time: Time | None = None
     pod_ip: str = msgspec.field(default="", name="podIP")
     nominated_node_name: str = ""
