@@ -114,7 +114,7 @@ def _group_writes(cluster: ClusterView, key: str, members: list[Member]) -> list
     if not members and not to_come:
         return [] if group is None else [Delete(kind="PodGroup", key=key, uid=group.metadata.uid)]
     live = [member for member in members if member.is_live and member.group == name] or to_come
-    youngest = max(live, key=lambda one: (one.created, one.name), default=None)
+    youngest = max(live, key=lambda pod: (pod.created, pod.name), default=None)
     owner = None if youngest is None else _statements(cluster, youngest.owner)
     if youngest is None or owner is None:
         return []  # an event for the owner is on its way; where it was deleted, its pods go too
@@ -136,7 +136,7 @@ def _group_writes(cluster: ClusterView, key: str, members: list[Member]) -> list
         wanted = wanted._replace(annotations={**wanted.annotations, OWNER_SINCE_ANNOTATION: since})
     if wanted.queue == DEFAULT:  # which admission reads as the queue of the namespace
         wanted = wanted._replace(queue=_queue_of(cluster, namespace) or DEFAULT)
-    return [Patch(kind="PodGroup", key=key, patch=one) for one in patches(group, wanted)]
+    return [Patch(kind="PodGroup", key=key, patch=patch) for patch in patches(group, wanted)]
 
 
 def _to_come(cluster: ClusterView, key: str) -> list[Member]:
