@@ -2,6 +2,7 @@
 
 from typing import Final, Literal
 
+import msgspec
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -95,11 +96,11 @@ def whole_jobs(draw: st.DrawFn) -> Job:
     notes = {AFTER_ANNOTATION: f"j{draw(numbers)}"} if draw(st.booleans()) else {}
     volumes = (JobVolume(mount_path="/data", volume_claim_name="c"),) if draw(st.booleans()) else ()
     policy = LifecyclePolicy(event="PodFailed", action=draw(st.sampled_from(("RestartJob", "RestartTask"))))
-    template: dict[str, object] = {"spec": {"containers": [{"name": "c", "image": "x"}]}}
+    template = msgspec.Raw(b'{"spec": {"containers": [{"name": "c", "image": "x"}]}}')
     return Job(
         metadata=Metadata(name=f"j{number}", namespace="n", uid=f"job-{number}", annotations=notes),
         spec=JobSpec(
-            tasks=(Task(name="w", replicas=draw(numbers), template=template),),
+            tasks=(Task(name="w", replicas=draw(numbers), written=template),),
             policies=(policy,) if draw(st.booleans()) else (),
             volumes=volumes,
         ),

@@ -27,12 +27,8 @@ class _MaarCommands(LazyGroup):
             "maar.cli.job.commands", "job_app", "Jobs: run, look at, suspend and delete them."
         ),
         "pod": CommandPlace("maar.cli.pod", "pod_app", "Pods of jobs and queues."),
-        "cron": CommandPlace(
-            "maar.cli.cron.commands", "cron_app", "Cron jobs: jobs that are made by the clock."
-        ),
-        "flow": CommandPlace(
-            "maar.cli.flow.commands", "flow_app", "Job flows: jobs that wait for one another."
-        ),
+        "cron": CommandPlace("maar.cli.cron", "cron_app", "Cron jobs: jobs that are made by the clock."),
+        "flow": CommandPlace("maar.cli.flow", "flow_app", "Job flows: jobs that wait for one another."),
         "queue": CommandPlace(
             "maar.cli.queue.commands", "queue_app", "Queues: make, change, look at and explain them."
         ),
@@ -106,8 +102,8 @@ class _MaarCommands(LazyGroup):
 class _VcctlCommands(LazyGroup):
     places: ClassVar[Mapping[str, CommandPlace]] = {
         "job": CommandPlace("maar.cli.vcctl.job", "vcctl_job_app", "Jobs, in Volcano's manner."),
-        "pod": CommandPlace("maar.cli.vcctl.pod", "vcctl_pod_app", "Pods, in Volcano's manner."),
-        "queue": CommandPlace("maar.cli.queue.vcctl", "vcctl_queue_app", "Queues, in Volcano's manner."),
+        "pod": CommandPlace("maar.cli.vcctl.job", "vcctl_pod_app", "Pods, in Volcano's manner."),
+        "queue": CommandPlace("maar.cli.vcctl.queue", "vcctl_queue_app", "Queues, in Volcano's manner."),
         "jobflow": CommandPlace("maar.cli.vcctl.flow", "vcctl_flow_app", "Job flows, in Volcano's manner."),
         "jobtemplate": CommandPlace(
             "maar.cli.vcctl.flow", "vcctl_template_app", "Job templates, in Volcano's manner."

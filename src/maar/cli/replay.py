@@ -5,7 +5,8 @@ from typing import Annotated
 
 import typer
 
-from maar.cli.failure import CommandError, why
+from maar.api.errors import why
+from maar.cli.failure import CommandError
 
 
 def replay(

@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 
-from maar import __version__
+from maar.api.arguments import configuration_of
+from maar.api.errors import why
+from maar.apps.version import __version__
 from maar.cli.cluster.access import Access, on_cluster
-from maar.cli.configuration import read_configuration
-from maar.cli.failure import CommandError, why
+from maar.cli.failure import CommandError
 from maar.cli.option_groups import with_groups
 
 if TYPE_CHECKING:  # a client takes longer to import than most commands take to run
@@ -48,7 +49,7 @@ def snapshot(
 
     if output != "-" and not output.endswith(ENDINGS):
         raise CommandError(f"--output {output}: name a file that ends in {', '.join(ENDINGS)}, or -")
-    configuration = read_configuration(config)
+    configuration = configuration_of(config)
     found, jobs = on_cluster(access, _read)
     engine = Engine(configuration, name)
     engine.feed(Upserted(object=cast("AnyObject", one)) for one in found)

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Annotated, Final, Literal
 
 import typer
 
+from maar.api.documents import read_documents
+from maar.api.errors import InputError
 from maar.cli.admission_options import AdmissionFlags
 from maar.cli.cluster.access import Access, on_cluster
-from maar.cli.documents import read_documents
 from maar.cli.failure import FAILED, CommandError, shortened
 from maar.cli.option_groups import with_groups
 from maar.core.admission.cluster import KNOWN_KINDS
@@ -55,7 +56,7 @@ def validate(
         bad += report.unreadable
         if not sent and not bad:
             bad.append(f"there is nothing to check; maar validate knows {_KNOWN}")
-    except CommandError as error:
+    except InputError as error:
         report, bad = Report(), list(error.sentences)
     for sentence in shortened([f"warning: {sentence}: left out" for sentence in report.left_out]):
         typer.echo(sentence, err=True)

@@ -11,10 +11,12 @@ import msgspec
 import typer
 from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
+from maar.api.arguments import configuration_of
+from maar.api.manifests import Manifests, check, read_manifests
+from maar.api.present import present_of
 from maar.cli.answers.present import (
     ConfigOption,
     NowOption,
-    present_of,
     read_present,
     seconds_of,
     time_of,
@@ -22,20 +24,16 @@ from maar.cli.answers.present import (
 from maar.cli.cluster.access import Access, on_cluster
 from maar.cli.cluster.refusal import Operation, unknown
 from maar.cli.completion import NamespaceFlags
-from maar.cli.configuration import read_configuration
 from maar.cli.failure import CommandError
-from maar.cli.files import Manifests, read_manifests
-from maar.cli.lines import print_lines, width_of
 from maar.cli.option_groups import with_groups
-from maar.cli.plan import check
 from maar.cli.queue.sharing import FilesOption, explain_share
 from maar.cli.tables import DataOption, text_of
-from maar.cli.terminal import Terminal
-from maar.core.answers.explanation import Explainer, GroupExplanation, with_changes
-from maar.core.answers.explanation_text import explanation_lines, future_lines
+from maar.cli.terminal import Terminal, print_lines, width_of
+from maar.core.answers.explain.ask import Explainer, GroupExplanation, with_changes
+from maar.core.answers.explain.smallest_change import GoOn
+from maar.core.answers.explain.subject import Subject, elsewhere, find_subject, names
+from maar.core.answers.explain.text import explanation_lines, future_lines
 from maar.core.answers.future import Present
-from maar.core.answers.smallest_change import GoOn
-from maar.core.answers.subject import Subject, elsewhere, find_subject, names
 from maar.core.model.job import Job
 from maar.core.model.kinds import BadObjectError, from_document
 from maar.core.model.metadata import Object
@@ -137,7 +135,7 @@ def _from_files(
     """Read a cluster in files, with its events."""
     manifests = read_manifests(files)
     check(manifests)
-    given = read_configuration(config) if config is not None else None
+    given = configuration_of(config) if config is not None else None
     present = present_of(manifests, given, moment)
     for warning in (*present.configuration.warnings, *manifests.warnings):
         typer.echo(f"warning: {warning}", err=True)

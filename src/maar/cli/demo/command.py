@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Final
 import typer
 from rich.console import Console
 
+from maar.api.documents import read_documents
 from maar.cli.demo.process import ClusterProcess
-from maar.cli.documents import read_documents
 from maar.cli.entry import INTERRUPTED, raise_when_interrupted
 from maar.cli.failure import FAILED, CommandError
 from maar.cli.terminal import Terminal

@@ -6,8 +6,10 @@ from typing import Annotated, Final, Literal
 import typer
 
 from maar.cli.completion import names_of
+from maar.cli.kind_commands import ListFlags
 from maar.cli.queue.amounts import WrittenAmounts, amounts, changed_amounts, changed_parts, guarantee, parts
-from maar.cli.queue.spec import Json, State
+from maar.cli.queue.changes import Json, State
+from maar.cli.tables import OutputOption, WatchOption
 from maar.core.fairshare.queue_demand import LARGEST_WEIGHT
 from maar.core.model.durations import BadDurationError, seconds
 from maar.core.model.queue import Queue
@@ -57,6 +59,12 @@ GuaranteeOption = Annotated[
         help="What is reserved for it: amounts, or parts of the total.",
     ),
 ]
+DeservedOption = Annotated[
+    WrittenAmounts | None,
+    typer.Option(
+        parser=amounts, metavar=_LISTED, help="Its soft guarantee: its while it asks for it, else lent."
+    ),
+]
 RequestOption = Annotated[
     WrittenAmounts | None,
     typer.Option(parser=amounts, metavar=_LISTED, help="What it asks for in place of what its pods do."),
@@ -99,6 +107,15 @@ ChangedGuaranteeOption = Annotated[
         "--guarantee", parser=changed_parts, metavar="cpu=20%,memory-", help="What is reserved for it."
     ),
 ]
+ChangedDeservedOption = Annotated[
+    WrittenAmounts | None,
+    typer.Option(
+        "--deserved",
+        parser=changed_amounts,
+        metavar=_CHANGED,
+        help="Its soft guarantee: its while it asks for it, else lent.",
+    ),
+]
 ChangedRequestOption = Annotated[
     WrittenAmounts | None,
     typer.Option(
@@ -113,9 +130,17 @@ TreeOutputOption = Annotated[
 ResourceOption = Annotated[
     str, typer.Option(help="The resource to show.", show_default="the one that is wanted most")
 ]
-LabelsOption = Annotated[
-    str, typer.Option("--selector", "-l", help="Only queues with these labels, such as team=a.")
-]
+
+
+@dataclass(frozen=True)
+class QueueListFlags(ListFlags):
+    """Which queues are shown."""
+
+    output: OutputOption = None
+    labels: Annotated[
+        str, typer.Option("--selector", "-l", help="Only queues with these labels, such as team=a.")
+    ] = ""
+    watch: WatchOption = False
 
 
 @dataclass(frozen=True)
@@ -127,6 +152,7 @@ class QueueFlags:
     parent: ParentOption = None
     capability: CapabilityOption = None
     guarantee: GuaranteeOption = None
+    deserved: DeservedOption = None
     reclaimable: ReclaimableOption = None
     priority: PriorityOption = None
     request: RequestOption = None
@@ -135,7 +161,7 @@ class QueueFlags:
 
     def spec(self) -> Json:
         """The fields of a spec that were given; None inside stands for what is to be taken away."""
-        given = {one.name: getattr(self, one.name) for one in fields(self)}
+        given = {each.name: getattr(self, each.name) for each in fields(self)}
         spec: Json = {name: value for name, value in given.items() if value is not None}
         if self.guarantee:
             spec["guarantee"] = guarantee(self.guarantee)
@@ -154,12 +180,13 @@ class QueueChanges(QueueFlags):
 
     capability: ChangedCapabilityOption = None
     guarantee: ChangedGuaranteeOption = None
+    deserved: ChangedDeservedOption = None
     request: ChangedRequestOption = None
 
 
-def check_resource(name: str, known: tuple[str, ...]) -> None:
+def check_resource(name: str, shown: tuple[str, ...]) -> None:
     """Refuse to show a resource of which there is nothing to show."""
-    if name and name not in known:
+    if name and name not in shown:
         raise typer.BadParameter(
-            f"--resource {name}: there is nothing to show of it; choose {' or '.join(known)}"
+            f"--resource {name}: there is nothing to show of it; choose {' or '.join(shown)}"
         )

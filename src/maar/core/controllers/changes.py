@@ -151,7 +151,7 @@ def claims_of(job: Job | None) -> frozenset[str]:
 
 def without_templates(job: Job) -> Job:
     """A job without what only its pods were made from, which is most of it."""
-    tasks = tuple(msgspec.structs.replace(task, template={}) for task in job.spec.tasks)
+    tasks = tuple(task.without_template() for task in job.spec.tasks)
     return msgspec.structs.replace(job, spec=msgspec.structs.replace(job.spec, tasks=tasks))
 
 

@@ -37,6 +37,10 @@ class JobHeap:
             self._is_tidy = False
             self._tidy()
 
+    def advance(self, group: GroupState) -> None:
+        """The state of a class is that of its next member, which differs in its age and name alone."""
+        self.replace(group, (*self._entries[group][:4], group.row.order, group))
+
     def replace(self, group: GroupState, entry: Job) -> None:
         """Put a job in the place of one that is removed."""
         known = self._entries.pop(group)

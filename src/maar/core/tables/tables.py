@@ -23,8 +23,8 @@ from maar.core.model.workload import BatchJob
 from maar.core.tables.axis import ResourceAxis
 from maar.core.tables.batch_jobs import BatchJobs
 from maar.core.tables.changed_groups import ChangedGroups
-from maar.core.tables.counting import add, count, is_waiting, prioritise, uncount
-from maar.core.tables.groups import attach, is_not_started, is_short, keep, sum_up, withdraw
+from maar.core.tables.counting import count, is_waiting, prioritise, uncount
+from maar.core.tables.groups import attach, enter, is_not_started, is_short, keep, sum_up, withdraw
 from maar.core.tables.node_columns import NodeColumns
 from maar.core.tables.past_use import PastUse
 from maar.core.tables.plain_objects import PlainObjects
@@ -128,7 +128,8 @@ class Tables(PlainObjects):
         """Take a row for what is known of its pod."""
         self.changes += 1
         self._grow()
-        self.remove_pod(row.key)
+        if row.key in self.pods:
+            self.remove_pod(row.key)
         self._add_pod(row)
 
     def promise(self, pod: PodRow, node: str) -> None:
@@ -257,10 +258,7 @@ class Tables(PlainObjects):
         sum_up(group, self.axis)
         is_now_short = is_short(group)
         if group.leaf is not None:
-            add(group.leaf.asked, group.asked, 1)
-            add(group.leaf.admitted, group.admitted, 1)
-            self.tolerated.add(group.tolerations, 1)
-            group.counted_in = group.leaf
+            enter(group, group.leaf, self.tolerated)
         is_there = bool(group.pending) or any(map(is_waiting, group.pods.values()))
         keep(group, (self.waiting, is_there), (self.short, is_now_short))
         keep(group, (self.not_enqueued, group.phase == "Pending"), (self.not_started, is_not_started(group)))
@@ -391,9 +389,10 @@ class Tables(PlainObjects):
 
     def _grow(self) -> None:
         """Give every column a place for resources that have been seen for the first time."""
-        more = [0] * (len(self.axis.names) - len(self.budget))
-        if not more:
+        lacking = len(self.axis.names) - len(self.budget)
+        if not lacking:
             return
+        more = [0] * lacking
         rows: tuple[NodeRow | QueueRow, ...] = (*self.nodes.values(), *self.queues.values())
         for column in (self.budget, self.capacity, *(column for row in rows for column in row.columns)):
             column.extend(more)
