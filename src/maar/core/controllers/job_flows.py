@@ -13,7 +13,7 @@ Maps are merged key by key; null is unset, as everywhere. Where every entry of a
 of the same name, and new ones follow. Any other list takes the place of the old one.
 """
 
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 from datetime import datetime, timedelta
 from typing import Final, cast
 
@@ -41,7 +41,6 @@ from maar.core.model.job_flow import (
 )
 from maar.core.model.writes import (
     CheckPods,
-    ControllerWrite,
     Create,
     Delete,
     PodCheck,
@@ -68,18 +67,15 @@ class JobFlows(ClusterController):
             case OwnedJobChanged():
                 states = (change.before, change.after)
                 yield from {job.owner for job in states if job is not None and job.owner_kind == _KIND}
-            case _:
-                pass
 
-    def reconcile(self, cluster: ClusterView, keys: Collection[str], now: datetime) -> Wanted:
-        """Make the jobs whose turn it is, write how far the flows have come, and clean up."""
-        for key in sorted(keys):
-            flow = cluster.job_owners.flows.get(key)
-            if flow is not None and not flow.is_terminating:  # its jobs go with it
-                yield from ((key, wanted) for wanted in _wanted(cluster, flow, now))
+    def wanted(self, cluster: ClusterView, key: str, now: datetime) -> Wanted:
+        """Make the jobs whose turn it is, write how far the flow has come, and clean up."""
+        flow = cluster.job_owners.flows.get(key)
+        if flow is not None and not flow.is_terminating:  # its jobs go with it
+            yield from _wanted(cluster, flow, now)
 
 
-def _wanted(cluster: ClusterView, flow: JobFlow, now: datetime) -> Iterator[ControllerWrite | datetime]:
+def _wanted(cluster: ClusterView, flow: JobFlow, now: datetime) -> Wanted:
     jobs = {job.name: job for job in cluster.job_owners.jobs_of(flow)}
     status = flow_status(flow, list(jobs.values()))
     if patch := difference(flow.status, status):
@@ -123,7 +119,7 @@ def _ready(
 
 def _checked(
     cluster: ClusterView, flow: JobFlow, jobs: dict[str, OwnedJob], status: JobFlowStatus, now: datetime
-) -> Iterator[ControllerWrite | datetime]:
+) -> Wanted:
     """Ask pods what probes are about, and again some time after the last answers."""
     checks = _checks(cluster, flow, jobs, status)
     if not checks:
@@ -232,29 +228,20 @@ def _merged_list(old: list[Json], patch: list[Json], name: str) -> list[object]:
 class JobTemplates(ClusterController):
     """Keys are those of job templates."""
 
-    def keys(self, change: AnyChange, cluster: ClusterView) -> Iterator[str]:  # noqa: ARG002
+    def keys(self, change: AnyChange, cluster: ClusterView) -> Iterator[str]:
         """The templates that a change concerns."""
         match change:
             case JobTemplateChanged():
                 yield change.key
             case OwnedJobChanged() if change.before is None or change.after is None:
                 yield from {job.template for job in (change.before, change.after) if job and job.template}
-            case _:
-                pass
 
-    def reconcile(
-        self,
-        cluster: ClusterView,
-        keys: Collection[str],
-        now: datetime,  # noqa: ARG002
-    ) -> Wanted:
-        """The statuses of these templates, where they are out of date."""
-        owners = cluster.job_owners
-        for key in sorted(keys):
-            template = owners.templates.get(key)
-            if template is None or template.is_terminating:
-                continue
-            names = sorted(owners.jobs[job].name for job in owners.jobs_of_template.keys(key))
-            status = JobTemplateStatus(job_depends_on_list=tuple(names))
-            if patch := difference(template.status, status):
-                yield key, SetStatus(kind=JobTemplate.__name__, key=key, status=patch)
+    def wanted(self, cluster: ClusterView, key: str, now: datetime) -> Wanted:
+        """The status of a template, where it is out of date."""
+        owners, template = cluster.job_owners, cluster.job_owners.templates.get(key)
+        if template is None or template.is_terminating:
+            return
+        names = sorted(owners.jobs[job].name for job in owners.jobs_of_template.keys(key))
+        status = JobTemplateStatus(job_depends_on_list=tuple(names))
+        if patch := difference(template.status, status):
+            yield SetStatus(kind=JobTemplate.__name__, key=key, status=patch)

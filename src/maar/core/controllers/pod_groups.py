@@ -15,7 +15,7 @@ from datetime import datetime
 from typing import Final
 
 from maar.core.controllers.changes import AnyChange, OwnerChanged, PodChanged, PodGroupChanged
-from maar.core.controllers.cluster_view import ClusterController, ClusterView, Wanted
+from maar.core.controllers.cluster_view import ClusterController, ClusterView, Reconciled
 from maar.core.controllers.group_template import (
     MADE_ANNOTATION,
     Member,
@@ -38,7 +38,7 @@ _NOTHING: Final[Statements] = {}
 class MissingGroups(ClusterController):
     """Keys are those of pod groups, those that do not exist yet included."""
 
-    def keys(self, change: AnyChange, cluster: ClusterView) -> Iterator[str]:  # noqa: ARG002
+    def keys(self, change: AnyChange, cluster: ClusterView) -> Iterator[str]:
         """The groups that a change concerns."""
         match change:
             case PodChanged() if change.before != change.after:
@@ -47,15 +47,8 @@ class MissingGroups(ClusterController):
                 yield change.key
             case OwnerChanged() if change.after is not None:
                 yield change.after.group
-            case _:
-                pass
 
-    def reconcile(
-        self,
-        cluster: ClusterView,
-        keys: Collection[str],
-        now: datetime,
-    ) -> Wanted:
+    def reconcile(self, cluster: ClusterView, keys: Collection[str], now: datetime) -> Reconciled:
         """Make what groups are missing, let the pods name them, and change or remove those that need it."""
         making: list[tuple[tuple[float, str], str, list[ControllerWrite]]] = []
         naming: list[tuple[str, Patch]] = []

@@ -1,7 +1,7 @@
 """A new namespace gets its default objects, and one that is deleted is emptied first."""
 
 from collections import Counter
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 from datetime import datetime
 from functools import partial
 from typing import Final
@@ -38,15 +38,14 @@ class Namespaces(EmbeddedController):
             if is_default or _is_terminating(cluster.cluster, key):
                 yield key
 
-    def reconcile(self, cluster: View, keys: Collection[Key], now: datetime) -> Wanted:  # noqa: ARG002
-        """Create the default objects of namespaces, or empty them."""
-        for key in keys:
-            if (namespace := cluster.cluster.read(*key)) is None:
-                continue
-            if not _is_terminating(cluster.cluster, key):
-                yield from ((key, write) for write in self._missing(cluster.cluster, key.name))
-            elif FINALIZER in words(part(namespace, "spec"), "finalizers"):
-                yield from ((key, write) for write in _emptying(cluster.cluster, key))
+    def wanted(self, cluster: View, key: Key, now: datetime) -> Wanted:
+        """Create the default objects of a namespace, or empty it."""
+        if (namespace := cluster.cluster.read(*key)) is None:
+            return
+        if not _is_terminating(cluster.cluster, key):
+            yield from self._missing(cluster.cluster, key.name)
+        elif FINALIZER in words(part(namespace, "spec"), "finalizers"):
+            yield from _emptying(cluster.cluster, key)
 
     def _missing(self, cluster: Cluster, namespace: str) -> Iterator[Write]:
         for plural, name, value in self._defaults:
