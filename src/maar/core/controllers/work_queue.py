@@ -62,7 +62,7 @@ class Controller(Protocol[_ClusterT_contra, _ChangeT_contra, _KeyT, _WriteT_co])
 
 
 class ControllerKey(NamedTuple, Generic[_KeyT]):
-    """A key, and the controller that it is a key of, by its place in the list."""
+    """A key, and the controller that it is a key of, by its position in the list."""
 
     controller: int
     key: _KeyT

@@ -7,6 +7,7 @@ from functools import partial
 from typing import Final
 
 from maar.core.model.kinds import metadata_of
+from maar.core.model.metadata import Metadata
 from maar.embedded.calls import Deletion, section
 from maar.embedded.cluster import Cluster
 from maar.embedded.controllers.view import PODS, EmbeddedController, ObjectChanged, View, Wanted, Write
@@ -67,9 +68,9 @@ def _emptying(cluster: Cluster, key: Key) -> Iterator[Write]:
         if served.resource.namespaced and "delete" in served.resource.verbs
     }
     for plural in (PODS, *sorted(deletable - {PODS})):
-        for _, name, _ in cluster.store.scan(plural, key.name):
+        for _, name, body in cluster.store.scan(plural, key.name):
             content = Key(plural, key.name, name)
-            yield partial(_delete, cluster, content, refusals)
+            yield partial(_delete, cluster, content, metadata_of(body), refusals)
             if (left := cluster.store.get(content)) is not None:
                 remaining[plural] += 1
                 finalizers.update(metadata_of(left).finalizers)
@@ -83,11 +84,9 @@ def _emptying(cluster: Cluster, key: Key) -> Iterator[Write]:
         raise refusals[-1]
 
 
-def _delete(cluster: Cluster, key: Key, refusals: list[ApiError]) -> None:
+def _delete(cluster: Cluster, key: Key, meta: Metadata, refusals: list[ApiError]) -> None:
     """Delete an object of a namespace; a refusal keeps no other from being deleted."""
-    body = cluster.store.get(key)
-    meta = None if body is None else metadata_of(body)
-    if meta is not None and meta.deletion_timestamp is None:
+    if meta.deletion_timestamp is None:
         try:
             cluster.delete(*key, Deletion(propagation="Background", uid=meta.uid))
         except ApiError as error:

@@ -87,8 +87,8 @@ def _of_another_type(schema: Schema, value: object, path: str) -> Iterator[Cause
         schema.format if found == "number" and schema.format in _BITS else "integer",
     )
     if found == "number":
-        kind = f"with format {schema.format}" if schema.format in _BITS else "(default format)"
-        yield without_field("", f"Checked value must be of type integer {kind} in {path}")
+        size = f"with format {schema.format}" if schema.format in _BITS else "(default format)"
+        yield without_field("", f"Checked value must be of type integer {size} in {path}")
 
 
 def _neither_integer_nor_string(value: object, path: str) -> Iterator[Cause]:

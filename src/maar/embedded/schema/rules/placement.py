@@ -27,12 +27,12 @@ def affinity(found: Fields, field: str) -> Iterator[Cause]:
             yield from _weight(term, f"{path}.{_PREFERRED}[{number}]")
             preference = f"{path}.{_PREFERRED}[{number}].preference"
             yield from node_selector_term(term.get("preference") or {}, preference)
-    for kind in ("podAffinity", "podAntiAffinity"):
-        if pods := found.get(kind):
+    for field_name in ("podAffinity", "podAntiAffinity"):
+        if pods := found.get(field_name):
             for number, term in enumerate(pods.get(_REQUIRED) or ()):
-                yield from _pod_term(term, f"{field}.{kind}.{_REQUIRED}[{number}]")
+                yield from _pod_term(term, f"{field}.{field_name}.{_REQUIRED}[{number}]")
             for number, term in enumerate(pods.get(_PREFERRED) or ()):
-                path = f"{field}.{kind}.{_PREFERRED}[{number}]"
+                path = f"{field}.{field_name}.{_PREFERRED}[{number}]"
                 yield from _weight(term, path)
                 yield from _pod_term(term.get("podAffinityTerm") or {}, f"{path}.podAffinityTerm")
 

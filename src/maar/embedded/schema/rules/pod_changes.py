@@ -65,9 +65,9 @@ def _fixed(spec: Fields, *, gated: bool) -> Fields:
     fixed = {key: value for key, value in spec.items() if key not in changing}
     if gated:
         fixed["affinity"] = {k: v for k, v in (spec.get("affinity") or {}).items() if k != "nodeAffinity"}
-    for kind in ("containers", "initContainers"):
-        if kind in fixed:
-            fixed[kind] = [{**one, "image": ""} for one in fixed[kind]]
+    for field_name in ("containers", "initContainers"):
+        if field_name in fixed:
+            fixed[field_name] = [{**one, "image": ""} for one in fixed[field_name]]
     return fixed
 
 

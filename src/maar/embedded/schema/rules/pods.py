@@ -99,9 +99,9 @@ def containers(spec: Fields, field: str) -> Iterator[Cause]:
     taken, host_ports = set[str](), set[str]()
     if not spec.get("containers"):
         yield required(f"{field}.containers")
-    for kind in ("containers", "initContainers", "ephemeralContainers"):
-        for number, container in enumerate(spec.get(kind) or ()):
-            path = f"{field}.{kind}[{number}]"
+    for field_name in ("containers", "initContainers", "ephemeralContainers"):
+        for number, container in enumerate(spec.get(field_name) or ()):
+            path = f"{field}.{field_name}[{number}]"
             yield from _named(container, path, taken)
             yield from _container(container, path, volumes)
             yield from _ports(container.get("ports") or (), f"{path}.ports", host_ports)
@@ -113,11 +113,11 @@ def volumes(found: Sequence[Fields], field: str) -> Iterator[Cause]:
     for position, volume in enumerate(found):
         path = f"{field}[{position}]"
         yield from _named(volume, path, taken)
-        for kind, key in _REQUIRED:
-            if (source := volume.get(kind)) is not None:
+        for field_name, key in _REQUIRED:
+            if (source := volume.get(field_name)) is not None:
                 if not source.get(key):
-                    yield required(f"{path}.{kind}.{key}")
-                yield from _items(source.get("items") or (), f"{path}.{kind}.items")
+                    yield required(f"{path}.{field_name}.{key}")
+                yield from _items(source.get("items") or (), f"{path}.{field_name}.items")
 
 
 def _items(items: Sequence[Fields], field: str) -> Iterator[Cause]:

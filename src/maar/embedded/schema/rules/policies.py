@@ -100,9 +100,9 @@ def node(found: Fields) -> Iterator[Cause]:
     for position, taint in enumerate(spec.get("taints") or ()):
         # Kubernetes names the field so, though taints are in the spec.
         yield from _taint(taint, f"metadata.taints[{position}]", taken)
-    for kind in ("capacity", "allocatable"):
-        for name, value in (status.get(kind) or {}).items():
-            yield from amount_of(name, value, f"status.{kind}.{name}")
+    for field_name in ("capacity", "allocatable"):
+        for name, value in (status.get(field_name) or {}).items():
+            yield from amount_of(name, value, f"status.{field_name}.{name}")
 
 
 def _taint(taint: Fields, field: str, taken: set[tuple[str, str]]) -> Iterator[Cause]:
