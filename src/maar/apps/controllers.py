@@ -189,34 +189,34 @@ class ControllerRunner:
         self._loop.wake()
 
     def _carry_out(self, key: ControllerKey[str], write: ControllerWrite) -> None:
-        place = (write.kind, write.key)
+        path = (write.kind, write.key)
         if not isinstance(write, RecordEvent):
             self._under_way[key] = self._under_way.get(key, 0) + 1
-            self._writers.submit(place, partial(self._write, write), partial(self._answered, key, write))
-        elif (about := self._known.get(place)) is not None:
+            self._writers.submit(path, partial(self._write, write), partial(self._answered, key, write))
+        elif (about := self._known.get(path)) is not None:
             severity: Severity = "Warning" if write.is_warning else "Normal"
             self._loop.recorder.record(about, write.reason, write.message, severity)
 
     async def _write(self, write: StoredWrite) -> Outcome:
-        place = _path(write.kind)
+        path = _path(write.kind)
         match write:
             case SetStatus():
                 only = {"metadata": {"resourceVersion": write.version}} if write.version else {}
                 status = {**only, "status": write.status}
-                return await patch(self._server, place, write.key, status, subresource="status")
+                return await patch(self._server, path, write.key, status, subresource="status")
             case Create():
-                return await create(self._server, place, write.key, write.document)
+                return await create(self._server, path, write.key, write.document)
             case Ensure():
-                return await ensure(self._server, place, write.key, write.document, write.update)
+                return await ensure(self._server, path, write.key, write.document, write.update)
             case Patch():
-                return await patch(self._server, place, write.key, write.patch)
+                return await patch(self._server, path, write.key, write.patch)
             case CheckPods():
                 answered = await answering(write.checks)
                 self._work.cluster.job_owners.checked(write.key, datetime.now(UTC), answered)
                 return Done(b"")
             case Delete():
                 propagation: Propagation = "Foreground" if write.waits_for_dependents else "Background"
-                return await delete(self._server, place, write.key, uid=write.uid, propagation=propagation)
+                return await delete(self._server, path, write.key, uid=write.uid, propagation=propagation)
         assert_never(write)
 
     def _answered(self, key: ControllerKey[str], write: StoredWrite, outcome: Outcome) -> None:
@@ -264,10 +264,10 @@ class ControllerRunner:
 
     def _record_refusal(self, write: StoredWrite, outcome: Refused) -> None:
         """Record a refusal in an event on the object, or on the one that it was to be created for."""
-        place = (write.kind, write.key)
+        path = (write.kind, write.key)
         if isinstance(write, Create | Ensure):
-            place = (write.about_kind, write.about)
-        if (about := self._known.get(place)) is not None:
+            path = (write.about_kind, write.about)
+        if (about := self._known.get(path)) is not None:
             what = f"{write.kind} {write.key}: {outcome.message}"
             self._loop.recorder.record(about, _REFUSALS[type(write)], what, "Warning")
 

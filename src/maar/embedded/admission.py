@@ -193,8 +193,8 @@ def _ignored(spec: _Fields, usual: _Fields, kind: type[msgspec.Struct], path: st
         if name in known:
             below = None if path == _SPEC and name not in _RUN else known[name]
             if below is not None and isinstance(value, list):
-                for place, (one, same) in enumerate(zip(value, other or [], strict=False)):
-                    yield from _ignored(one, same, below, f"{here}[{place}]")
+                for position, (one, same) in enumerate(zip(value, other or [], strict=False)):
+                    yield from _ignored(one, same, below, f"{here}[{position}]")
             elif below is not None and isinstance(value, dict):
                 yield from _ignored(value, other or {}, below, here)
         elif value is False or value in _UNSET or value == other or _is_exempt(path, name):

@@ -32,7 +32,7 @@ class _Definitions(Behaviour):
         names = section(section(value, "spec"), "names")
         value["status"] = {
             "acceptedNames": names,
-            "storedVersions": [text(one, "name") for one in _versions(value) if one.get("storage")],
+            "storedVersions": [text(stored, "name") for stored in _versions(value) if stored.get("storage")],
             "conditions": [
                 {
                     "type": kind,
@@ -62,7 +62,7 @@ class _Definitions(Behaviour):
 
 def _versions(value: Json) -> list[Json]:
     found = section(value, "spec").get("versions")
-    return [one for one in found if isinstance(one, dict)] if isinstance(found, list) else []
+    return [version for version in found if isinstance(version, dict)] if isinstance(found, list) else []
 
 
 def _refusal(value: Json) -> ApiError:
@@ -106,9 +106,9 @@ class _Claims(Counted):
         if "storageClassName" in spec:
             return
         defaults = [
-            (text(metadata(one), "creationTimestamp"), text(metadata(one), "name"))
-            for one in cluster.all(CLASSES)
-            if part(one, "metadata", "annotations").get(_IS_DEFAULT) == "true"
+            (text(metadata(stored), "creationTimestamp"), text(metadata(stored), "name"))
+            for stored in cluster.all(CLASSES)
+            if part(stored, "metadata", "annotations").get(_IS_DEFAULT) == "true"
         ]
         if defaults:
             spec["storageClassName"] = max(defaults)[1]
@@ -168,8 +168,8 @@ def prepare(cluster: Cluster) -> None:
 
 def assemble(store: Store, *, admit: Admit | None = None) -> Cluster:
     """A cluster over a store, with the built-in kinds and those of Maar's CRDs."""
-    kinds = [(one, builtin(one.api_version, one.kind)) for one in BUILT_IN]
-    kinds += [(one.resource, one.schema) for one in packaged()]
+    kinds = [(resource, builtin(resource.api_version, resource.kind)) for resource in BUILT_IN]
+    kinds += [(kind.resource, kind.schema) for kind in packaged()]
     special = {**behaviours(resource for resource, _ in kinds), _DEFINITIONS: _Definitions()}
     served = [
         Served(resource, schema, special.get(resource.qualified, ORDINARY)) for resource, schema in kinds

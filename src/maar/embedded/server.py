@@ -69,11 +69,11 @@ class Server:
             await answer(send, _BUG.status(), _BUG.code)
 
     def _who(self, request: ApiRequest) -> Caller:
-        kind, _, rest = request.headers.get(b"authorization", b"").partition(b" ")
+        scheme, _, rest = request.headers.get(b"authorization", b"").partition(b" ")
         token = rest.strip()
         # All are compared: how long that takes must not say which one was nearly right.
         matching = [caller for secret, caller in self._tokens.items() if hmac.compare_digest(secret, token)]
-        if kind.lower() == b"bearer" and token and matching:
+        if scheme.lower() == b"bearer" and token and matching:
             return matching[0]
         raise ApiError(HTTPStatus.UNAUTHORIZED, "Unauthorized", "Unauthorized")
 

@@ -214,7 +214,10 @@ class Store:
         Returns the error that kept them from being marked: they are there then, but must not be acknowledged.
         """
         log = self._generations.log
-        writes = [Written(*one.key, None if one.type == "DELETED" else one.body) for one in self._unpublished]
+        writes = [
+            Written(*change.key, None if change.type == "DELETED" else change.body)
+            for change in self._unpublished
+        ]
         try:
             log.append(Transaction(self.revision, writes))
             self._db.execute("COMMIT")

@@ -63,25 +63,25 @@ class Writer:
 
     async def patch(self, target: Target, request: ApiRequest) -> Answer:
         """PATCH: a change to an object, in one of four forms."""
-        data, kind, call = await request.body(), request.content_type, request.call()
+        data, media_type, call = await request.body(), request.content_type, request.call()
         plural = target.served.resource.qualified
         place = (plural, target.namespace, target.name)
-        if kind == _APPLY_PATCH:
+        if media_type == _APPLY_PATCH:
             if "fieldManager" not in request.query:
                 raise bad_request("fieldManager is required for apply patch")
             wanted = as_object(request.from_yaml(data))
             value, made = self._cluster.apply(*place, wanted, target.subresource, call)
             return HTTPStatus.CREATED if made else HTTPStatus.OK, value
-        edit = self._edit(target, kind, from_json(data))
+        edit = self._edit(target, media_type, from_json(data))
         return HTTPStatus.OK, self._cluster.change(*place, edit, target.subresource, call)
 
-    def _edit(self, target: Target, kind: str, patch: object) -> Callable[[Json], Json]:
+    def _edit(self, target: Target, media_type: str, patch: object) -> Callable[[Json], Json]:
         served = target.served
-        if kind == _JSON_PATCH:
+        if media_type == _JSON_PATCH:
             return lambda old: json_patch(old, patch)
-        if kind == _MERGE_PATCH:
+        if media_type == _MERGE_PATCH:
             return lambda old: merge_patch(old, as_object(patch))
-        if kind == _STRATEGIC_PATCH and not served.resource.custom:
+        if media_type == _STRATEGIC_PATCH and not served.resource.custom:
             return lambda old: strategic_patch(old, as_object(patch), served.schema)
         known = (_JSON_PATCH, _MERGE_PATCH, _APPLY_PATCH) + (
             () if served.resource.custom else (_STRATEGIC_PATCH,)

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from maar.embedded.controllers.runner import Runner, run_controllers
-from maar.embedded.controllers.view import EmbeddedController, ObjectChanged, View, Wanted
+from maar.embedded.controllers.view import EmbeddedController, ObjectChanged, Reconciled, View
 from maar.embedded.store import Key
 from support.embedded import Document, EmbeddedCluster, opened
 from support.until import TIMEOUT_S, until
@@ -37,7 +37,7 @@ class Clumsy(EmbeddedController):
             self.observed.append(change.key.name)
             yield change.key
 
-    def reconcile(self, cluster: View, keys: Collection[Key], now: datetime) -> Wanted:  # noqa: ARG002
+    def reconcile(self, cluster: View, keys: Collection[Key], now: datetime) -> Reconciled:  # noqa: ARG002
         """Fail twice at one name."""
         for key in keys:
             self.looked.append(key.name)
@@ -81,7 +81,7 @@ class Slow(EmbeddedController):
         if change.key.resource == "configmaps":
             yield change.key
 
-    def reconcile(self, cluster: View, keys: Collection[Key], now: datetime) -> Wanted:  # noqa: ARG002
+    def reconcile(self, cluster: View, keys: Collection[Key], now: datetime) -> Reconciled:  # noqa: ARG002
         """Work for longer than a turn may last, whole or in pieces."""
         for key in keys:
             time.sleep(0.005)

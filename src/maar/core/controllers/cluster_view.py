@@ -285,7 +285,8 @@ class ClusterController(Controller[ClusterView, AnyChange, str, ControllerWrite]
 
 
 ClusterQueue = WorkQueue[ClusterView, AnyChange, str, ControllerWrite]
-Wanted = Iterator[tuple[str, ControllerWrite | datetime]]  # by key what to write, or when to look again
+Reconciled = Iterator[tuple[str, ControllerWrite | datetime]]  # each with its key
+Wanted = Iterator[ControllerWrite | datetime]  # what to write, or when to look again
 
 
 def _as(kind: type[_T], value: object) -> _T | None:

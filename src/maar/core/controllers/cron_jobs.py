@@ -13,7 +13,7 @@ Completed jobs count as successful; Failed, Terminated and Aborted ones as faile
 is not active, so that it stops no later one; it is active again when it is resumed.
 """
 
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta, tzinfo
 
@@ -42,7 +42,7 @@ class CronJobs(ClusterController):
 
     zone: Callable[[str], tzinfo | None]
 
-    def keys(self, change: AnyChange, cluster: ClusterView) -> Iterator[str]:  # noqa: ARG002
+    def keys(self, change: AnyChange, cluster: ClusterView) -> Iterator[str]:
         """The cron jobs that a change concerns."""
         match change:
             case CronJobChanged():
@@ -50,19 +50,12 @@ class CronJobs(ClusterController):
             case OwnedJobChanged() if _news(change.before) != _news(change.after):
                 states = (change.before, change.after)
                 yield from {job.owner for job in states if job is not None and job.owner_kind == _KIND}
-            case _:
-                pass
 
-    def reconcile(self, cluster: ClusterView, keys: Collection[str], now: datetime) -> Wanted:
-        """What has to be written for these cron jobs, and when the next job of each is due."""
-        for key in sorted(keys):
-            cron = cluster.job_owners.cron_jobs.get(key)
-            if cron is not None and not cron.is_terminating:  # its jobs go with it
-                yield from ((key, wanted) for wanted in self._wanted(cluster.job_owners, cron, now))
-
-    def _wanted(
-        self, owners: JobOwners, cron: CronJob, now: datetime
-    ) -> Iterator[ControllerWrite | datetime]:
+    def wanted(self, cluster: ClusterView, key: str, now: datetime) -> Wanted:
+        """What has to be written for a cron job, and when its next job is due."""
+        owners, cron = cluster.job_owners, cluster.job_owners.cron_jobs.get(key)
+        if cron is None or cron.is_terminating:
+            return  # its jobs go with it
         jobs = owners.jobs_of(cron)
         status = _status(cron, jobs)
         yield from _news_of_jobs(cron, jobs, status)

@@ -13,7 +13,7 @@ Maps are merged key by key; null is unset, as everywhere. Where every entry of a
 of the same name, and new ones follow. Any other list takes the place of the old one.
 """
 
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 from datetime import datetime, timedelta
 from typing import Final, cast
 
@@ -41,7 +41,6 @@ from maar.core.model.job_flow import (
 )
 from maar.core.model.writes import (
     CheckPods,
-    ControllerWrite,
     Create,
     Delete,
     PodCheck,
@@ -68,18 +67,15 @@ class JobFlows(ClusterController):
             case OwnedJobChanged():
                 states = (change.before, change.after)
                 yield from {job.owner for job in states if job is not None and job.owner_kind == _KIND}
-            case _:
-                pass
 
-    def reconcile(self, cluster: ClusterView, keys: Collection[str], now: datetime) -> Wanted:
-        """Make the jobs whose turn it is, write how far the flows have come, and clean up."""
-        for key in sorted(keys):
-            flow = cluster.job_owners.flows.get(key)
-            if flow is not None and not flow.is_terminating:  # its jobs go with it
-                yield from ((key, wanted) for wanted in _wanted(cluster, flow, now))
+    def wanted(self, cluster: ClusterView, key: str, now: datetime) -> Wanted:
+        """Make the jobs whose turn it is, write how far the flow has come, and clean up."""
+        flow = cluster.job_owners.flows.get(key)
+        if flow is not None and not flow.is_terminating:  # its jobs go with it
+            yield from _wanted(cluster, flow, now)
 
 
-def _wanted(cluster: ClusterView, flow: JobFlow, now: datetime) -> Iterator[ControllerWrite | datetime]:
+def _wanted(cluster: ClusterView, flow: JobFlow, now: datetime) -> Wanted:
     jobs = {job.name: job for job in cluster.job_owners.jobs_of(flow)}
     status = flow_status(flow, list(jobs.values()))
     if patch := difference(flow.status, status):
@@ -102,28 +98,28 @@ def _wanted(cluster: ClusterView, flow: JobFlow, now: datetime) -> Iterator[Cont
 
 def _waiting(flow: JobFlow, jobs: dict[str, OwnedJob], status: JobFlowStatus) -> Iterator[Flow]:
     """What has no job yet."""
-    for one in flow.spec.flows:
-        name = job_name(flow, one.name)
+    for step in flow.spec.flows:
+        name = job_name(flow, step.name)
         if name not in jobs and name not in status.completed_jobs:
-            yield one
+            yield step
 
 
 def _ready(
     cluster: ClusterView, flow: JobFlow, jobs: dict[str, OwnedJob], status: JobFlowStatus
 ) -> Iterator[Flow]:
     """What has no job yet, and depends on nothing that has not come far enough."""
-    for one in _waiting(flow, jobs, status):
-        probe = one.depends_on.probe if one.depends_on else None
+    for step in _waiting(flow, jobs, status):
+        probe = step.depends_on.probe if step.depends_on else None
         if all(
             target in status.completed_jobs or (target in jobs and is_passed(probe, jobs[target], cluster))
-            for target in _targets(flow, one)
+            for target in _targets(flow, step)
         ):
-            yield one
+            yield step
 
 
 def _checked(
     cluster: ClusterView, flow: JobFlow, jobs: dict[str, OwnedJob], status: JobFlowStatus, now: datetime
-) -> Iterator[ControllerWrite | datetime]:
+) -> Wanted:
     """Ask pods what probes are about, and again some time after the last answers."""
     checks = _checks(cluster, flow, jobs, status)
     if not checks:
@@ -141,41 +137,43 @@ def _checks(
 ) -> tuple[PodCheck, ...]:
     """What has to be asked of pods before a job can be made."""
     checks: dict[PodCheck, None] = {}
-    for one in _waiting(flow, jobs, status):
-        probe = one.depends_on.probe if one.depends_on else None
-        for target in _targets(flow, one) if probe is not None else ():
+    for step in _waiting(flow, jobs, status):
+        probe = step.depends_on.probe if step.depends_on else None
+        for target in _targets(flow, step) if probe is not None else ():
             if target in jobs and target not in status.completed_jobs:
                 checks |= dict.fromkeys(missing_checks(probe, jobs[target], cluster))
     return tuple(checks)[:_MOST_CHECKS]
 
 
-def _targets(flow: JobFlow, one: Flow) -> list[str]:
-    return [job_name(flow, target) for target in (one.depends_on.targets if one.depends_on else ())]
+def _targets(flow: JobFlow, step: Flow) -> list[str]:
+    return [job_name(flow, target) for target in (step.depends_on.targets if step.depends_on else ())]
 
 
-def _template(owners: JobOwners, flow: JobFlow, one: Flow) -> JobTemplate | None:
-    return owners.templates.get(JobTemplate.key_of(flow.metadata.namespace, one.name))
+def _template(owners: JobOwners, flow: JobFlow, step: Flow) -> JobTemplate | None:
+    return owners.templates.get(JobTemplate.key_of(flow.metadata.namespace, step.name))
 
 
-def _make(owners: JobOwners, flow: JobFlow, one: Flow) -> Create | RecordEvent:
+def _make(owners: JobOwners, flow: JobFlow, step: Flow) -> Create | RecordEvent:
     namespace = flow.key.partition("/")[0]
-    name = job_name(flow, one.name)
+    name = job_name(flow, step.name)
     key = f"{namespace}/{name}"
-    template = _template(owners, flow, one)
+    template = _template(owners, flow, step)
     if template is None:
-        message = f"there is no JobTemplate {one.name} in {namespace}; create it, and job {name} will be made"
+        message = (
+            f"there is no JobTemplate {step.name} in {namespace}; create it, and job {name} will be made"
+        )
     elif key in owners.jobs or key in owners.other_jobs:
         message = f"there is a job {name} already that this flow did not make; delete it, or rename the flow"
     else:
-        document = _document(flow, one, template, namespace)
+        document = _document(flow, step, template, namespace)
         return Create(kind=Job.__name__, key=key, document=document, about=flow.key, about_kind=_KIND)
     return RecordEvent(kind=_KIND, key=flow.key, reason="FailedCreate", message=message, is_warning=True)
 
 
-def _document(flow: JobFlow, one: Flow, template: JobTemplate, namespace: str) -> dict[str, object]:
+def _document(flow: JobFlow, step: Flow, template: JobTemplate, namespace: str) -> dict[str, object]:
     origin = {
         CREATED_BY_FLOW: f"{namespace}.{flow.metadata.name}",
-        CREATED_BY_TEMPLATE: f"{namespace}.{one.name}",
+        CREATED_BY_TEMPLATE: f"{namespace}.{step.name}",
     }
     owner = {
         "apiVersion": JobFlow.api_version,
@@ -188,13 +186,13 @@ def _document(flow: JobFlow, one: Flow, template: JobTemplate, namespace: str) -
         "apiVersion": Job.api_version,
         "kind": Job.__name__,
         "metadata": {
-            "name": job_name(flow, one.name),
+            "name": job_name(flow, step.name),
             "namespace": namespace,
             "labels": origin,
             "annotations": origin,
             "ownerReferences": [owner],
         },
-        "spec": merged(template.spec, one.patch.spec) if one.patch else template.spec,
+        "spec": merged(template.spec, step.patch.spec) if step.patch else template.spec,
     }
 
 
@@ -210,49 +208,40 @@ def merged(old: object, patch: object) -> object:
         changed = {key: merged(before.get(key), value) for key, value in patch.items() if value is not None}
         return before | changed
     if isinstance(patch, list) and isinstance(old, list):
-        name = next((one for one in _NAMES if _has_names(old, one) and _has_names(patch, one)), None)
+        name = next((key for key in _NAMES if _has_names(old, key) and _has_names(patch, key)), None)
         return patch if name is None else _merged_list(cast(list[Json], old), cast(list[Json], patch), name)
     return patch
 
 
 def _has_names(values: list[object], name: str) -> bool:
-    names = [one.get(name) if isinstance(one, dict) else None for one in values]
-    return all(isinstance(one, str) for one in names) and len(set(names)) == len(names)
+    names = [value.get(name) if isinstance(value, dict) else None for value in values]
+    return all(isinstance(value, str) for value in names) and len(set(names)) == len(names)
 
 
 def _merged_list(old: list[Json], patch: list[Json], name: str) -> list[object]:
-    patches = {one[name]: one for one in patch}
-    there = {one[name] for one in old}
-    kept = [merged(one, patches.get(one[name], {})) for one in old]
-    return [*kept, *(merged(None, one) for one in patch if one[name] not in there)]
+    patches = {item[name]: item for item in patch}
+    there = {item[name] for item in old}
+    kept = [merged(item, patches.get(item[name], {})) for item in old]
+    return [*kept, *(merged(None, item) for item in patch if item[name] not in there)]
 
 
 class JobTemplates(ClusterController):
     """Keys are those of job templates."""
 
-    def keys(self, change: AnyChange, cluster: ClusterView) -> Iterator[str]:  # noqa: ARG002
+    def keys(self, change: AnyChange, cluster: ClusterView) -> Iterator[str]:
         """The templates that a change concerns."""
         match change:
             case JobTemplateChanged():
                 yield change.key
             case OwnedJobChanged() if change.before is None or change.after is None:
                 yield from {job.template for job in (change.before, change.after) if job and job.template}
-            case _:
-                pass
 
-    def reconcile(
-        self,
-        cluster: ClusterView,
-        keys: Collection[str],
-        now: datetime,  # noqa: ARG002
-    ) -> Wanted:
-        """The statuses of these templates, where they are out of date."""
-        owners = cluster.job_owners
-        for key in sorted(keys):
-            template = owners.templates.get(key)
-            if template is None or template.is_terminating:
-                continue
-            names = sorted(owners.jobs[job].name for job in owners.jobs_of_template.keys(key))
-            status = JobTemplateStatus(job_depends_on_list=tuple(names))
-            if patch := difference(template.status, status):
-                yield key, SetStatus(kind=JobTemplate.__name__, key=key, status=patch)
+    def wanted(self, cluster: ClusterView, key: str, now: datetime) -> Wanted:
+        """The status of a template, where it is out of date."""
+        owners, template = cluster.job_owners, cluster.job_owners.templates.get(key)
+        if template is None or template.is_terminating:
+            return
+        names = sorted(owners.jobs[job].name for job in owners.jobs_of_template.keys(key))
+        status = JobTemplateStatus(job_depends_on_list=tuple(names))
+        if patch := difference(template.status, status):
+            yield SetStatus(kind=JobTemplate.__name__, key=key, status=patch)

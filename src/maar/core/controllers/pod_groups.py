@@ -15,7 +15,7 @@ from datetime import datetime
 from typing import Final
 
 from maar.core.controllers.changes import AnyChange, OwnerChanged, PodChanged, PodGroupChanged
-from maar.core.controllers.cluster_view import ClusterController, ClusterView, Wanted
+from maar.core.controllers.cluster_view import ClusterController, ClusterView, Reconciled
 from maar.core.controllers.group_template import (
     MADE_ANNOTATION,
     Member,
@@ -38,7 +38,7 @@ _NOTHING: Final[Statements] = {}
 class MissingGroups(ClusterController):
     """Keys are those of pod groups, those that do not exist yet included."""
 
-    def keys(self, change: AnyChange, cluster: ClusterView) -> Iterator[str]:  # noqa: ARG002
+    def keys(self, change: AnyChange, cluster: ClusterView) -> Iterator[str]:
         """The groups that a change concerns."""
         match change:
             case PodChanged() if change.before != change.after:
@@ -47,15 +47,8 @@ class MissingGroups(ClusterController):
                 yield change.key
             case OwnerChanged() if change.after is not None:
                 yield change.after.group
-            case _:
-                pass
 
-    def reconcile(
-        self,
-        cluster: ClusterView,
-        keys: Collection[str],
-        now: datetime,
-    ) -> Wanted:
+    def reconcile(self, cluster: ClusterView, keys: Collection[str], now: datetime) -> Reconciled:
         """Make what groups are missing, let the pods name them, and change or remove those that need it."""
         making: list[tuple[tuple[float, str], str, list[ControllerWrite]]] = []
         naming: list[tuple[str, Patch]] = []
@@ -114,7 +107,7 @@ def _group_writes(cluster: ClusterView, key: str, members: list[Member]) -> list
     if not members and not to_come:
         return [] if group is None else [Delete(kind="PodGroup", key=key, uid=group.metadata.uid)]
     live = [member for member in members if member.is_live and member.group == name] or to_come
-    youngest = max(live, key=lambda one: (one.created, one.name), default=None)
+    youngest = max(live, key=lambda pod: (pod.created, pod.name), default=None)
     owner = None if youngest is None else _statements(cluster, youngest.owner)
     if youngest is None or owner is None:
         return []  # an event for the owner is on its way; where it was deleted, its pods go too
@@ -136,7 +129,7 @@ def _group_writes(cluster: ClusterView, key: str, members: list[Member]) -> list
         wanted = wanted._replace(annotations={**wanted.annotations, OWNER_SINCE_ANNOTATION: since})
     if wanted.queue == DEFAULT:  # which admission reads as the queue of the namespace
         wanted = wanted._replace(queue=_queue_of(cluster, namespace) or DEFAULT)
-    return [Patch(kind="PodGroup", key=key, patch=one) for one in patches(group, wanted)]
+    return [Patch(kind="PodGroup", key=key, patch=patch) for patch in patches(group, wanted)]
 
 
 def _to_come(cluster: ClusterView, key: str) -> list[Member]:

@@ -62,16 +62,16 @@ class QueueCounts:
         """Know the parent of a queue; None where the queue is gone."""
         if name == ROOT or self._parents.get(name) == parent:
             return
-        moved = [one for one in self.below(name) if one in self._own]
-        for one in moved:
-            self._sum(one, self._own[one], -1)
+        moved = [queue for queue in self.below(name) if queue in self._own]
+        for queue in moved:
+            self._sum(queue, self._own[queue], -1)
         self._children.move(name, self._parents.pop(name, None), parent)
         if parent is None:
             self._sums.pop(name, None)
         else:
             self._parents[name] = parent
-        for one in moved:
-            self._sum(one, self._own[one], 1)
+        for queue in moved:
+            self._sum(queue, self._own[queue], 1)
 
     def add(self, queue: str, what: str, amount: int) -> None:
         """Count pod groups in a phase, or jobs, that a queue has more or, below 0, less."""

@@ -26,7 +26,7 @@ from maar.core.controllers.changes import (
     queue_of_command,
     queue_of_job,
 )
-from maar.core.controllers.cluster_view import ClusterController, ClusterView, Wanted
+from maar.core.controllers.cluster_view import ClusterController, ClusterView, Reconciled
 from maar.core.model.differences import difference
 from maar.core.model.job import Command
 from maar.core.model.metadata import FIELD_MANAGER
@@ -70,10 +70,8 @@ class QueueStates(ClusterController):
                         yield from path(queue)
             case CommandChanged():
                 yield from filter(None, map(queue_of_command, (change.before, change.after)))
-            case _:
-                pass
 
-    def reconcile(self, cluster: ClusterView, keys: Collection[str], now: datetime) -> Wanted:
+    def reconcile(self, cluster: ClusterView, keys: Collection[str], now: datetime) -> Reconciled:
         """What has to be written for these queues to be there and in their states."""
         for name in ALWAYS_OPEN:
             if name in keys and name not in cluster.queues:

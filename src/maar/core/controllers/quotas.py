@@ -4,7 +4,7 @@ Each such namespace has one ResourceQuota that is ours; the largest whole parts 
 than the queue has.
 """
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from datetime import datetime
 from typing import Final
 
@@ -49,15 +49,9 @@ class NamespaceQuotas(ClusterController):
                 labels = []
         yield from filter(None, labels)
 
-    def reconcile(
-        self,
-        cluster: ClusterView,
-        keys: Collection[str],
-        now: datetime,  # noqa: ARG002
-    ) -> Wanted:
+    def wanted(self, cluster: ClusterView, key: str, now: datetime) -> Wanted:
         """What has to be written; a queue's limits grow in a later round than others of it shrink."""
-        for label in sorted(keys):
-            yield from ((label, write) for write in _writes(cluster, label))
+        yield from _writes(cluster, key)
 
 
 def _stored(cluster: ClusterView, namespace: str) -> str:

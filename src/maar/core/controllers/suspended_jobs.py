@@ -16,7 +16,7 @@ is. With another generation of the Job the room is for an earlier suspension. Th
 then deletes its pods, or makes them.
 """
 
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 from datetime import datetime
 from typing import Final
 
@@ -47,14 +47,11 @@ class SuspendedJobs(ClusterController):
             case PodChanged(after=pod) if pod is not None and pod.evicted_with_job is not None:
                 if pod.owner is not None:
                     yield BatchJob.key_of(change.key.partition("/")[0], pod.owner.name)
-            case _:
-                pass
 
-    def reconcile(self, cluster: ClusterView, keys: Collection[str], now: datetime) -> Wanted:
-        """Suspend, resume or unmark Jobs."""
-        for key in keys:
-            if (job := cluster.batch_jobs.get(key)) is not None:
-                yield from ((key, write) for write in _writes(cluster, key, job, now))
+    def wanted(self, cluster: ClusterView, key: str, now: datetime) -> Wanted:
+        """Suspend, resume or unmark a Job."""
+        if (job := cluster.batch_jobs.get(key)) is not None:
+            yield from _writes(cluster, key, job, now)
 
 
 def _writes(cluster: ClusterView, key: str, job: SuspendableJob, now: datetime) -> list[ControllerWrite]:

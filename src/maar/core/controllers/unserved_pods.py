@@ -15,23 +15,16 @@ class UnservedPods(ClusterController):
 
     served: Collection[str] = ("volcano",)
 
-    def keys(self, change: AnyChange, cluster: ClusterView) -> Iterator[str]:  # noqa: ARG002
+    def keys(self, change: AnyChange, cluster: ClusterView) -> Iterator[str]:
         """The key of a pod that starts to wait."""
         if isinstance(change, OtherPodChanged) and change.before is None:
             yield change.key
 
-    def reconcile(
-        self,
-        cluster: ClusterView,
-        keys: Collection[str],
-        now: datetime,  # noqa: ARG002
-    ) -> Wanted:
-        """Write an event for those that still wait."""
-        for key in keys:
-            if (name := cluster.waiting_elsewhere.get(key, "")) not in ("", *self.served):
-                message = _sentence(name, sorted(self.served))
-                reason = "FailedScheduling"
-                yield key, RecordEvent(kind="Pod", key=key, reason=reason, message=message, is_warning=True)
+    def wanted(self, cluster: ClusterView, key: str, now: datetime) -> Wanted:
+        """Write an event for one that still waits."""
+        if (name := cluster.waiting_elsewhere.get(key, "")) not in ("", *self.served):
+            message, reason = _sentence(name, sorted(self.served)), "FailedScheduling"
+            yield RecordEvent(kind="Pod", key=key, reason=reason, message=message, is_warning=True)
 
 
 def _sentence(name: str, served: list[str]) -> str:

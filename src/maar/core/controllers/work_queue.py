@@ -51,11 +51,18 @@ class Controller(Protocol[_ClusterT_contra, _ChangeT_contra, _KeyT, _WriteT_co])
     def reconcile(
         self, cluster: _ClusterT_contra, keys: Collection[_KeyT], now: datetime
     ) -> Iterator[tuple[_KeyT, _WriteT_co | datetime]]:
-        """For these keys what has to be written, and when to look at a key although nothing changes."""
+        """For these keys what has to be written, and when to look at one although nothing changes."""
+        for key in keys:
+            for wanted in self.wanted(cluster, key, now):
+                yield key, wanted
+
+    def wanted(self, cluster: _ClusterT_contra, key: _KeyT, now: datetime) -> Iterator[_WriteT_co | datetime]:
+        """The same for one key, where it does not depend on the others."""
+        return iter(())
 
 
 class ControllerKey(NamedTuple, Generic[_KeyT]):
-    """A key, and the controller that it is a key of, by its place in the list."""
+    """A key, and the controller that it is a key of, by its position in the list."""
 
     controller: int
     key: _KeyT

@@ -80,7 +80,7 @@ def decide(job: BatchJob, pods: Sequence[JobPod], now: float) -> Decision:
     if ending is not None:
         status, events = _end(status, ending, now)
         return Decision(status, untrack, work.delete, (), events)
-    wake = [one for one in (work.wake_at, _deadline_of(job, status)) if one is not None]
+    wake = [at for at in (work.wake_at, _deadline_of(job, status)) if at is not None]
     return Decision(status, untrack, work.delete, work.create, events, min(wake, default=None))
 
 
@@ -104,9 +104,9 @@ def _count(
 ) -> tuple[JobStatus, Sequence[JobPod]]:
     """The status with all that has ended, and the pods that are counted with it or not at all any more."""
     has_failed = ending is not None and ending.has_failed
-    kept = {one.metadata.uid for one in counted.to_replace.values()} if ending is None else set()
-    removed = {one.metadata.uid for one in work.delete}
-    new_failures = {one.metadata.uid for one in counted.new_failed}
+    kept = {pod.metadata.uid for pod in counted.to_replace.values()} if ending is None else set()
+    removed = {pod.metadata.uid for pod in work.delete}
+    new_failures = {pod.metadata.uid for pod in counted.new_failed}
     untrack, failed = list[JobPod](), 0
     for pod in counted.pods:
         uid, is_new_failure = pod.metadata.uid, pod.metadata.uid in new_failures
@@ -116,7 +116,7 @@ def _count(
         untrack.append(pod)
         if is_new_failure or (has_failed and pod.status.phase != "Succeeded"):
             failed += counts_as_failed(pod, job)
-    active = [one for one in counted.active if one.metadata.uid not in removed]
+    active = [pod for pod in counted.active if pod.metadata.uid not in removed]
     indexed: dict[str, str | None] = {}
     if job.spec.is_indexed:
         indexed["completed_indexes"] = format_indexes(counted.completed)
@@ -125,7 +125,7 @@ def _count(
     written = replace(
         status,
         active=len(active),
-        ready=sum(one.is_ready for one in active),
+        ready=sum(pod.is_ready for pod in active),
         terminating=len(counted.terminating) + len(work.delete),
         succeeded=counted.succeeded,
         failed=status.failed + failed,
@@ -172,10 +172,10 @@ def _with(
         last_transition_time=at,
         last_probe_time=at,
     )
-    places = [place for place, one in enumerate(status.conditions) if one.type == kind]
-    if not places:
+    positions = [position for position, condition in enumerate(status.conditions) if condition.type == kind]
+    if not positions:
         return replace(status, conditions=(*status.conditions, new))
-    before = status.conditions[places[0]]
+    before = status.conditions[positions[0]]
     if before.status == holds:
         return status
     conditions = [new if condition is before else condition for condition in status.conditions]
@@ -201,8 +201,8 @@ def _known_ending(status: JobStatus) -> Ending | None:
 def _failure(job: BatchJob, status: JobStatus, counted: Tally, now: float) -> Ending | None:
     """Why the job fails now, if it does."""
     spec, failed = job.spec, len(counted.failed_indexes)
-    verdicts = [verdict(spec.pod_failure_policy, one) for one in counted.new_failed]
-    if message := next((one.message for one in verdicts if one.action == "FailJob"), ""):
+    verdicts = [verdict(spec.pod_failure_policy, said) for said in counted.new_failed]
+    if message := next((said.message for said in verdicts if said.action == "FailJob"), ""):
         return Ending(True, "PodFailurePolicy", message)
     if counted.failed > spec.backoff_limit or _restarted_too_often(job, counted):
         return Ending(True, "BackoffLimitExceeded", "Job has reached the specified backoff limit")
@@ -234,13 +234,13 @@ def _success_policy(job: BatchJob, counted: Tally) -> Ending | None:
     policy = job.spec.success_policy
     if policy is None or not job.spec.is_indexed:
         return None
-    for place, rule in enumerate(policy.rules):
+    for position, rule in enumerate(policy.rules):
         met, needed = counted.completed, rule.succeeded_count
         if rule.succeeded_indexes is not None:
             named = parse_indexes(rule.succeeded_indexes, job.spec.completions or 0)
             met, needed = met & named, len(named) if needed is None else needed
         if needed is not None and len(met) >= needed:
-            return Ending(False, "SuccessPolicy", f"Matched rules at index {place}")
+            return Ending(False, "SuccessPolicy", f"Matched rules at index {position}")
     return None
 
 

@@ -31,9 +31,9 @@ def is_failed(pod: JobPod, job: BatchJob) -> bool:
 
 def verdict(policy: FailurePolicy | None, pod: JobPod) -> Verdict:
     """What a failure policy says about a failed pod; without a rule for it, it counts."""
-    for place, rule in enumerate(policy.rules if policy is not None else ()):
+    for position, rule in enumerate(policy.rules if policy is not None else ()):
         if why := _match(rule, pod):
-            return Verdict(rule.action, f"{why} matching {rule.action} rule at index {place}")
+            return Verdict(rule.action, f"{why} matching {rule.action} rule at index {position}")
     return _COUNTED
 
 

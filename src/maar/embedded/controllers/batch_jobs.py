@@ -1,6 +1,6 @@
 """Jobs of batch/v1 run here: what is decided about them is carried out."""
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from datetime import datetime
 from functools import partial
 from typing import Final
@@ -40,7 +40,7 @@ _CALLER: Final = Caller(
 class BatchJobs(EmbeddedController):
     """Keys are those of Jobs, and of pods that only lose their finalizer."""
 
-    def keys(self, change: ObjectChanged, cluster: View) -> Iterator[Key]:  # noqa: ARG002
+    def keys(self, change: ObjectChanged, cluster: View) -> Iterator[Key]:
         """A Job, and the Job of a pod; a pod that has none but the finalizer."""
         if change.key.resource == JOBS:
             yield change.key
@@ -50,29 +50,28 @@ class BatchJobs(EmbeddedController):
             if jobs[1] is None and change.after is not None and TRACKING in change.after.finalizers:
                 yield change.key
 
-    def reconcile(self, cluster: View, keys: Collection[Key], now: datetime) -> Wanted:
-        """Carry out what is decided about Jobs."""
-        for key in keys:
-            if key.resource == PODS:
-                yield key, partial(_untrack, cluster.cluster, key)
-                continue
-            body, pods = cluster.cluster.store.get(key), cluster.job_pods.get(key, _NO_PODS)
-            job = None if body is None else read_job(body)
-            uid = "" if job is None else job.metadata.uid
-            strays = [pod.metadata.name for pod in pods.values() if pod.is_tracked and _owner_uid(pod) != uid]
-            for name in strays:
-                yield key, partial(_untrack, cluster.cluster, Key(PODS, key.namespace, name))
-            if job is None:
-                continue
-            own = [pod for pod in pods.values() if _owner_uid(pod) == uid]
-            decision = decide(job, own, now.timestamp())
-            yield key, partial(_write, cluster.cluster, key, job, decision)
-            if decision.is_expired:
-                how = Deletion(propagation="Foreground", uid=uid)
-                yield key, partial(cluster.cluster.delete, *key, how)
-            yield from ((key, write) for write in _creations(cluster.cluster, key, job, decision.create))
-            if decision.wake_at is not None:
-                yield key, moment(max(decision.wake_at, now.timestamp() + _SETTLE_S))
+    def wanted(self, cluster: View, key: Key, now: datetime) -> Wanted:
+        """Carry out what is decided about a Job."""
+        if key.resource == PODS:
+            yield partial(_untrack, cluster.cluster, key)
+            return
+        body, pods = cluster.cluster.store.get(key), cluster.job_pods.get(key, _NO_PODS)
+        job = None if body is None else read_job(body)
+        uid = "" if job is None else job.metadata.uid
+        strays = [pod.metadata.name for pod in pods.values() if pod.is_tracked and _owner_uid(pod) != uid]
+        for name in strays:
+            yield partial(_untrack, cluster.cluster, Key(PODS, key.namespace, name))
+        if job is None:
+            return
+        own = [pod for pod in pods.values() if _owner_uid(pod) == uid]
+        decision = decide(job, own, now.timestamp())
+        yield partial(_write, cluster.cluster, key, job, decision)
+        if decision.is_expired:
+            how = Deletion(propagation="Foreground", uid=uid)
+            yield partial(cluster.cluster.delete, *key, how)
+        yield from _creations(cluster.cluster, key, job, decision.create)
+        if decision.wake_at is not None:
+            yield moment(max(decision.wake_at, now.timestamp() + _SETTLE_S))
 
 
 def _write(cluster: Cluster, key: Key, job: BatchJob, decision: Decision) -> None:

@@ -1,6 +1,6 @@
 """The status of disruption budgets: how many pods are healthy, and how many may be evicted."""
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from datetime import datetime
 from functools import partial
 from typing import Final
@@ -44,17 +44,16 @@ class Budgets(EmbeddedController):
         elif plural == PODS or plural in _OWNERS:
             yield from (Key(PLURAL, namespace, name) for name in cluster.budgets.get(namespace, {}))
 
-    def reconcile(self, cluster: View, keys: Collection[Key], now: datetime) -> Wanted:
+    def wanted(self, cluster: View, key: Key, now: datetime) -> Wanted:
         """Write down what has changed."""
-        for key in keys:
-            budget = cluster.cluster.read(*key)
-            counts = cluster.budgets.get(key.namespace, {}).get(key.name)
-            if budget is None or counts is None:
-                continue
-            evicted = _unconfirmed(part(budget, "status", "disruptedPods"), counts.pods, now.timestamp())
-            yield key, partial(_count, cluster.cluster, key, budget, counts, evicted)
-            if evicted:  # which counts as failed after a while
-                yield key, moment(min(map(_moment, evicted.values())) + _UNCONFIRMED_S + 1.0)
+        budget = cluster.cluster.read(*key)
+        counts = cluster.budgets.get(key.namespace, {}).get(key.name)
+        if budget is None or counts is None:
+            return
+        evicted = _unconfirmed(part(budget, "status", "disruptedPods"), counts.pods, now.timestamp())
+        yield partial(_count, cluster.cluster, key, budget, counts, evicted)
+        if evicted:  # which counts as failed after a while
+            yield moment(min(map(_moment, evicted.values())) + _UNCONFIRMED_S + 1.0)
 
 
 def _count(cluster: Cluster, key: Key, budget: Json, counts: BudgetPods, evicted: dict[str, str]) -> None:

@@ -1,6 +1,6 @@
 """Events are forgotten an hour after they happened last."""
 
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 from datetime import datetime, timedelta
 from functools import partial
 from typing import Final
@@ -34,22 +34,21 @@ _EVENT: Final = msgspec.json.Decoder(_Event)
 class OldEvents(EmbeddedController):
     """Keys are those of events."""
 
-    def keys(self, change: ObjectChanged, cluster: View) -> Iterator[Key]:  # noqa: ARG002
+    def keys(self, change: ObjectChanged, cluster: View) -> Iterator[Key]:
         """Every event."""
         if change.key.resource == "events" and change.after is not None:
             yield change.key
 
-    def reconcile(self, cluster: View, keys: Collection[Key], now: datetime) -> Wanted:
-        """Delete those that are old, and look at the others when they are."""
-        for key in keys:
-            if (body := cluster.cluster.store.get(key)) is None:
-                continue
-            event = _EVENT.decode(body)
-            times = (
-                event.metadata.creation_timestamp,
-                event.event_time,
-                event.last_timestamp,
-                event.series.last_observed_time if event.series else None,
-            )
-            last = max((time for time in times if time is not None), default=now)
-            yield key, last + _KEPT if last + _KEPT > now else partial(cluster.cluster.delete, *key)
+    def wanted(self, cluster: View, key: Key, now: datetime) -> Wanted:
+        """Delete it if it is old, and otherwise look at it when it is."""
+        if (body := cluster.cluster.store.get(key)) is None:
+            return
+        event = _EVENT.decode(body)
+        times = (
+            event.metadata.creation_timestamp,
+            event.event_time,
+            event.last_timestamp,
+            event.series.last_observed_time if event.series else None,
+        )
+        last = max((time for time in times if time is not None), default=now)
+        yield last + _KEPT if last + _KEPT > now else partial(cluster.cluster.delete, *key)

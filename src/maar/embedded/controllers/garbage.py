@@ -13,8 +13,8 @@ from maar.embedded.cluster import Cluster
 from maar.embedded.controllers.view import (
     EmbeddedController,
     ObjectChanged,
+    Reconciled,
     View,
-    Wanted,
     Write,
     waits_for_dependents,
 )
@@ -45,7 +45,7 @@ class GarbageCollector(EmbeddedController):
         elif before != owners or (change.after.deletion_timestamp is not None and change.after.finalizers):
             yield key
 
-    def reconcile(self, cluster: View, keys: Collection[Key], now: datetime) -> Wanted:
+    def reconcile(self, cluster: View, keys: Collection[Key], now: datetime) -> Reconciled:
         """Delete an object whose owners are gone, and an owner whose dependents are."""
         for key in keys:
             body = cluster.cluster.store.get(key)

@@ -1,12 +1,13 @@
 """A new namespace gets its default objects, and one that is deleted is emptied first."""
 
 from collections import Counter
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 from datetime import datetime
 from functools import partial
 from typing import Final
 
 from maar.core.model.kinds import metadata_of
+from maar.core.model.metadata import Metadata
 from maar.embedded.calls import Deletion, section
 from maar.embedded.cluster import Cluster
 from maar.embedded.controllers.view import PODS, EmbeddedController, ObjectChanged, View, Wanted, Write
@@ -38,15 +39,14 @@ class Namespaces(EmbeddedController):
             if is_default or _is_terminating(cluster.cluster, key):
                 yield key
 
-    def reconcile(self, cluster: View, keys: Collection[Key], now: datetime) -> Wanted:  # noqa: ARG002
-        """Create the default objects of namespaces, or empty them."""
-        for key in keys:
-            if (namespace := cluster.cluster.read(*key)) is None:
-                continue
-            if not _is_terminating(cluster.cluster, key):
-                yield from ((key, write) for write in self._missing(cluster.cluster, key.name))
-            elif FINALIZER in words(part(namespace, "spec"), "finalizers"):
-                yield from ((key, write) for write in _emptying(cluster.cluster, key))
+    def wanted(self, cluster: View, key: Key, now: datetime) -> Wanted:
+        """Create the default objects of a namespace, or empty it."""
+        if (namespace := cluster.cluster.read(*key)) is None:
+            return
+        if not _is_terminating(cluster.cluster, key):
+            yield from self._missing(cluster.cluster, key.name)
+        elif FINALIZER in words(part(namespace, "spec"), "finalizers"):
+            yield from _emptying(cluster.cluster, key)
 
     def _missing(self, cluster: Cluster, namespace: str) -> Iterator[Write]:
         for plural, name, value in self._defaults:
@@ -68,9 +68,9 @@ def _emptying(cluster: Cluster, key: Key) -> Iterator[Write]:
         if served.resource.namespaced and "delete" in served.resource.verbs
     }
     for plural in (PODS, *sorted(deletable - {PODS})):
-        for _, name, _ in cluster.store.scan(plural, key.name):
+        for _, name, body in cluster.store.scan(plural, key.name):
             content = Key(plural, key.name, name)
-            yield partial(_delete, cluster, content, refusals)
+            yield partial(_delete, cluster, content, metadata_of(body), refusals)
             if (left := cluster.store.get(content)) is not None:
                 remaining[plural] += 1
                 finalizers.update(metadata_of(left).finalizers)
@@ -84,11 +84,9 @@ def _emptying(cluster: Cluster, key: Key) -> Iterator[Write]:
         raise refusals[-1]
 
 
-def _delete(cluster: Cluster, key: Key, refusals: list[ApiError]) -> None:
+def _delete(cluster: Cluster, key: Key, meta: Metadata, refusals: list[ApiError]) -> None:
     """Delete an object of a namespace; a refusal keeps no other from being deleted."""
-    body = cluster.store.get(key)
-    meta = None if body is None else metadata_of(body)
-    if meta is not None and meta.deletion_timestamp is None:
+    if meta.deletion_timestamp is None:
         try:
             cluster.delete(*key, Deletion(propagation="Background", uid=meta.uid))
         except ApiError as error:

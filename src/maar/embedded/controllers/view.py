@@ -240,7 +240,8 @@ class View:
 
 
 Write = Callable[[], object]  # a call of the cluster, which refuses by raising ApiError
-Wanted = Iterator[tuple[Key, Write | datetime]]  # by key what to write, or when to look again
+Reconciled = Iterator[tuple[Key, Write | datetime]]  # each with its key
+Wanted = Iterator[Write | datetime]  # what to write, or when to look again
 
 
 class EmbeddedController(Controller[View, ObjectChanged, Key, Write], Protocol):

@@ -1,6 +1,6 @@
 """Claims get volumes: one that they name, one that fits, or one made for them."""
 
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 from datetime import datetime
 from functools import partial
 from typing import Final
@@ -59,17 +59,16 @@ class BoundVolumes(EmbeddedController):
             if name := text(reference, "name"):
                 yield Key(CLAIMS, text(reference, "namespace"), name)
 
-    def reconcile(self, cluster: View, keys: Collection[Key], now: datetime) -> Wanted:  # noqa: ARG002
-        """Find claims their volumes, and see to it that volumes say how things stand."""
-        for key in keys:
-            if (value := cluster.cluster.read(*key)) is None:
-                continue
-            if key.resource == VOLUMES:
-                yield from ((key, write) for write in _settled(cluster.cluster, key, value))
-            elif not is_bound(value):
-                yield from ((key, write) for write in _bound(cluster, key, value))
-            elif cluster.cluster.read(VOLUMES, "", text(part(value, "spec"), "volumeName")) is None:
-                yield key, partial(_set_phase, cluster.cluster, key, "Lost")
+    def wanted(self, cluster: View, key: Key, now: datetime) -> Wanted:
+        """Find a claim its volume, and see to it that a volume says how things stand."""
+        if (value := cluster.cluster.read(*key)) is None:
+            return
+        if key.resource == VOLUMES:
+            yield from _settled(cluster.cluster, key, value)
+        elif not is_bound(value):
+            yield from _bound(cluster, key, value)
+        elif cluster.cluster.read(VOLUMES, "", text(part(value, "spec"), "volumeName")) is None:
+            yield partial(_set_phase, cluster.cluster, key, "Lost")
 
 
 def fits(offer: Offer, claim: Json) -> bool:

@@ -39,14 +39,14 @@ def number(value: Json, name: str, otherwise: int = 0) -> int:
     return inner if isinstance(inner, int) else otherwise
 
 
-def condition(status: Json, kind: str) -> Json | None:
+def condition(status: Json, type_: str) -> Json | None:
     """The condition of a type, or None."""
-    return next((stated for stated in parts(status, "conditions") if stated.get("type") == kind), None)
+    return next((stated for stated in parts(status, "conditions") if stated.get("type") == type_), None)
 
 
-def is_true(status: Json, kind: str) -> bool:
+def is_true(status: Json, type_: str) -> bool:
     """Whether a condition is there and holds."""
-    stated = condition(status, kind)
+    stated = condition(status, type_)
     return stated is not None and stated.get("status") == "True"
 
 

@@ -100,13 +100,13 @@ def _claim_usage(spec: Json) -> Amounts:
 
 
 def _service_usage(spec: Json) -> Amounts:
-    kind, ports = text(spec, "type"), parts(spec, "ports")
-    if spec.get("allocateLoadBalancerNodePorts") is False and kind == "LoadBalancer":
+    service_type, ports = text(spec, "type"), parts(spec, "ports")
+    if spec.get("allocateLoadBalancerNodePorts") is False and service_type == "LoadBalancer":
         ports = [port for port in ports if port.get("nodePort")]
     used: Amounts = {}
-    if kind in ("NodePort", "LoadBalancer"):
+    if service_type in ("NodePort", "LoadBalancer"):
         used["services.nodeports"] = quantity(len(ports))
-    if kind == "LoadBalancer":
+    if service_type == "LoadBalancer":
         used["services.loadbalancers"] = ONE
     return used
 

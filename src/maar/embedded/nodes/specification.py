@@ -77,7 +77,7 @@ def _read_nodes(file: Path) -> list[Json]:
         raise BadNodesError(f"{file}: cannot be read: {what}; name another file") from None
     except BadYamlError as error:
         raise BadNodesError(f"{file}: not YAML: {error}") from None
-    nodes = [_node(f"{file}, {place}", one) for place, one in _objects(found)]
+    nodes = [_node(f"{file}, {position}", one) for position, one in _objects(found)]
     if not nodes:
         raise BadNodesError(f"{file}: the file has no nodes; add them to it, or name another file")
     return nodes

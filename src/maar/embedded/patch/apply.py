@@ -192,8 +192,8 @@ def _blank(schema: Schema) -> Json:
 
 def combined(live: object, wanted: object, schema: Schema) -> object:
     """The live value with the applied one merged into it; nothing is removed."""
-    kind = shape(schema, wanted)
-    if kind is Shape.LEAF or kind is not shape(schema, live):
+    divided = shape(schema, wanted)
+    if divided is Shape.LEAF or divided is not shape(schema, live):
         return wanted
     if not live or not wanted:
         return live or wanted
@@ -241,8 +241,8 @@ def without(value: object, gone: Fields, schema: Schema) -> object:
 
 def _pruned(value: object, gone: object, schema: Schema) -> object:
     """Take out what is in the tree of fields, which is written as in FieldsV1."""
-    kind = shape(schema, value)
-    if not isinstance(gone, dict) or not gone or kind is Shape.LEAF:
+    divided = shape(schema, value)
+    if not isinstance(gone, dict) or not gone or divided is Shape.LEAF:
         return value
     if isinstance(value, dict):
         return {
@@ -280,8 +280,8 @@ def _with_parents(fields: Fields, schema: Schema) -> Fields:
     for path in fields:
         at = schema
         for depth, element in enumerate(path[:-1], start=1):
-            kind, _, name = element.partition(":")
-            if kind == "f" and name in at.properties:
+            letter, _, name = element.partition(":")
+            if letter == "f" and name in at.properties:
                 found.add(path[:depth])
-            at = (below(at, name) if kind == "f" else at.items if kind == "k" else None) or ANYTHING
+            at = (below(at, name) if letter == "f" else at.items if letter == "k" else None) or ANYTHING
     return frozenset(found)

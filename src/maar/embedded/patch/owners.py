@@ -109,7 +109,7 @@ def with_owners(thing: Json, owners: Owners) -> Json:
     metadata = {name: value for name, value in metadata_of(thing).items() if name != "managedFields"}
     order = sorted(owners, key=lambda owner: (owner.operation, owners[owner].time, *owner))
     if order:
-        metadata["managedFields"] = [_written(one, owners[one]) for one in order]
+        metadata["managedFields"] = [_written(owner, owners[owner]) for owner in order]
     return {**thing, "metadata": metadata}
 
 
@@ -143,15 +143,15 @@ def capped(owners: Owners) -> Owners:
     last = owners[updaters[len(updaters) - MAX_UPDATERS]]
     bucket = Owner(ANCIENT, UPDATE, last.api_version)
     old = {*updaters[: len(updaters) - MAX_UPDATERS + 1], bucket} & owners.keys()
-    together = frozenset[Path]().union(*(owners[one].fields for one in old))
-    kept = {one: claim for one, claim in owners.items() if one not in old}
+    together = frozenset[Path]().union(*(owners[owner].fields for owner in old))
+    kept = {owner: claim for owner, claim in owners.items() if owner not in old}
     return kept | {bucket: replace(last, fields=together)}
 
 
 def released(owners: Owners, fields: Fields) -> Owners:
     """The owners after they have lost these fields; one that owns nothing any more is removed."""
-    left = {one: replace(claim, fields=claim.fields - fields) for one, claim in owners.items()}
-    return {one: claim for one, claim in left.items() if claim.fields}
+    left = {owner: replace(claim, fields=claim.fields - fields) for owner, claim in owners.items()}
+    return {owner: claim for owner, claim in left.items() if claim.fields}
 
 
 def metadata_of(thing: Json | None) -> Json:
@@ -163,14 +163,14 @@ def metadata_of(thing: Json | None) -> Json:
 def refuse_conflicts(owners: Owners, fields: Fields) -> None:
     """Refuse to change the values of fields that other managers own."""
     shared = {owner: in_reading_order(owners[owner].fields & fields) for owner in sorted(owners)}
-    conflicts = {one: [shown(path) for path in paths] for one, paths in shared.items() if paths}
+    conflicts = {owner: [shown(path) for path in paths] for owner, paths in shared.items() if paths}
     if conflicts:
         causes = [
-            {"reason": "FieldManagerConflict", "message": f"conflict with {one}", "field": path}
-            for one, paths in conflicts.items()
+            {"reason": "FieldManagerConflict", "message": f"conflict with {owner}", "field": path}
+            for owner, paths in conflicts.items()
             for path in paths
         ]
-        lines = [f"conflicts with {one}:\n- " + "\n- ".join(paths) for one, paths in conflicts.items()]
+        lines = [f"conflicts with {owner}:\n- " + "\n- ".join(paths) for owner, paths in conflicts.items()]
         summary = f"{len(causes)} conflicts: " + "\n".join(lines)
         if len(causes) == 1:
             summary = f"1 conflict: {causes[0]['message']}: {causes[0]['field']}"

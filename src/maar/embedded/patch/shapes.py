@@ -63,10 +63,10 @@ def element(schema: Schema, item: object) -> str:
     """The path element of an item of a list; UnkeyedError where it has no key."""
     if schema.merge is Merge.SET:
         if isinstance(item, dict | list | None):
-            kind = (
+            what = (
                 "a list" if isinstance(item, list) else "an explicit null" if item is None else "a map type"
             )
-            raise UnkeyedError(f"associative list without keys has an element that's {kind}")
+            raise UnkeyedError(f"associative list without keys has an element that's {what}")
         return valued(item)
     if not isinstance(item, dict):
         raise UnkeyedError("associative list with keys may not have non-map elements")

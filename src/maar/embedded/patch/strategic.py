@@ -35,20 +35,20 @@ def identity(item: object, key: str) -> Hashable:
 def _follows(chosen: Sequence[Hashable], order: Sequence[Hashable]) -> bool:
     """Whether the chosen ones are in the order, and stand in it as they stand in the list."""
     rest = iter(order)
-    return not order or all(one in rest for one in chosen)
+    return not order or all(merge_key in rest for merge_key in chosen)
 
 
 def _in_order(
     items: Sequence[object], key: str, order: Sequence[Hashable], live: Sequence[Hashable]
 ) -> list[object]:
     """Put what the order names in that order, and the rest where it stood among them in the live list."""
-    rank = {one: position for position, one in reversed(list(enumerate(order)))}
-    place = {one: position for position, one in reversed(list(enumerate(live)))}
+    rank = {merge_key: position for position, merge_key in reversed(list(enumerate(order)))}
+    place = {merge_key: position for position, merge_key in reversed(list(enumerate(live)))}
     elements = [(identity(item, key), item) for item in items]
     others = deque(element for element in elements if element[0] not in rank)
     result: list[object] = []
-    for one, item in sorted((e for e in elements if e[0] in rank), key=lambda e: rank[e[0]]):
-        while others and place.get(others[0][0], len(live)) < place.get(one, -1):
+    for merge_key, item in sorted((e for e in elements if e[0] in rank), key=lambda e: rank[e[0]]):
+        while others and place.get(others[0][0], len(live)) < place.get(merge_key, -1):
             result.append(others.popleft()[1])
         result.append(item)
     return result + [item for _, item in others]
@@ -115,14 +115,14 @@ def _merged_list(
     if not _follows(changed, wanted):
         given, asked = as_go_prints(patch), as_go_prints(order)
         raise unexpected(f"The order in patch list:\n{given}\n doesn't match {_ORDER} list:\n{asked}\n")
-    place = {one: position for position, one in reversed(list(enumerate(before)))}
-    for one, change in zip(changed, changes, strict=True):
-        there = kept[place[one]] if one in place else None
-        if one not in place:
-            place[one] = len(kept)
+    place = {merge_key: position for position, merge_key in reversed(list(enumerate(before)))}
+    for merge_key, change in zip(changed, changes, strict=True):
+        there = kept[place[merge_key]] if merge_key in place else None
+        if merge_key not in place:
+            place[merge_key] = len(kept)
             kept.append(_taken(change))
         elif isinstance(there, dict) and isinstance(change, dict):
-            kept[place[one]] = _merged(there, change, items)
+            kept[place[merge_key]] = _merged(there, change, items)
     return _in_order(kept, key, wanted, before)
 
 

@@ -65,8 +65,8 @@ def _unknown(schema: Schema, value: object, path: str) -> Iterator[str]:
             elif not schema.open:
                 yield here
     elif isinstance(value, list) and schema.items:
-        for place, below in enumerate(value):
-            yield from _unknown(schema.items, below, f"{path}[{place}]")
+        for position, below in enumerate(value):
+            yield from _unknown(schema.items, below, f"{path}[{position}]")
 
 
 def _kept(schema: Schema, value: object, *, go: bool) -> object:
@@ -155,7 +155,7 @@ def _object(schema: Schema, inside: frozenset[str]) -> Any:  # noqa: ANN401 - se
     if not schema.properties:
         values = _type(schema.values, inside) if schema.values else Any if schema.open else None
         return GenericAlias(dict, (str, values))
-    fields = {f"field_{place}": name for place, name in enumerate(schema.properties)}
+    fields = {f"field_{position}": name for position, name in enumerate(schema.properties)}
     inside |= {schema.name}
     return msgspec.defstruct(
         schema.name.rpartition(".")[2] or "Fields",

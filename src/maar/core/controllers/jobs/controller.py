@@ -25,7 +25,7 @@ from maar.core.controllers.changes import (
     PodGroupChanged,
     job_of_command,
 )
-from maar.core.controllers.cluster_view import ClusterController, ClusterView, Wanted
+from maar.core.controllers.cluster_view import ClusterController, ClusterView, Reconciled
 from maar.core.controllers.jobs.look import Look
 from maar.core.controllers.jobs.pods import owning_job
 from maar.core.job_plugins.plugin import SshKey
@@ -57,10 +57,8 @@ class Jobs(ClusterController):
                 yield from filter(None, map(job_of_command, (change.before, change.after)))
             case ClaimChanged():
                 yield from cluster.jobs_of_claim.keys(change.key)
-            case _:
-                pass
 
-    def reconcile(self, cluster: ClusterView, keys: Collection[str], now: datetime) -> Wanted:
+    def reconcile(self, cluster: ClusterView, keys: Collection[str], now: datetime) -> Reconciled:
         """What has to be written for these jobs."""
         writes: list[tuple[str, ControllerWrite]] = []
         for key in keys:

@@ -103,7 +103,7 @@ def answers(job: Job, events: Iterable[JobEvent], now: datetime) -> list[Answer]
 
 def _policy_for(job: Job, event: JobEvent) -> LifecyclePolicy | None:
     """The policy that answers an event: the task's before the job's, the first that matches."""
-    task = next((one for one in job.spec.tasks if one.name == event.task), None)
+    task = next((named for named in job.spec.tasks if named.name == event.task), None)
     for policy in (*(task.policies if task is not None else ()), *job.spec.policies):
         if _matches(policy, event):
             return policy
@@ -128,7 +128,7 @@ def _target_of(job: Job, action: str, event: JobEvent) -> RestartTarget | None:
         case "RestartPod":
             return RestartTarget(task=event.task, index=event.index)
         case "RestartPartition":
-            task = next((one for one in job.spec.tasks if one.name == event.task), None)
+            task = next((named for named in job.spec.tasks if named.name == event.task), None)
             number = task.partition(event.index) if task is not None else None
             return None if number is None else RestartTarget(task=event.task, partition=number)
     return None
@@ -279,7 +279,7 @@ def _noted(job: Job, pods: Sequence[JobPod], now: datetime) -> JobStatus:
         completed[task] = format_indexes(parse_indexes(completed.get(task, "")) | numbers)
     running = {(pod.task, pod.index) for pod in pods if pod.phase == "Running" and not pod.is_terminating}
     timers = [action for action in status.delayed_actions if (action.task, action.index) not in running]
-    counted = {(one.task, one.index) for one in timers}
+    counted = {(timer.task, timer.index) for timer in timers}
     leaving = {(pod.task, pod.index) for pod in pods if _is_leaving(pod)} - counted
     for event in _job_events(job, pods, None) if leaving and phase in (*ACTIVE_JOBS, "Restarting") else ():
         is_end = event.name in ("PodEvicted", "PodFailed") and (event.task, event.index) in leaving

@@ -54,7 +54,7 @@ class Look:
         self._pods = [cluster.job_pods[pod] for pod in cluster.pods_of_job.keys(key)]
         there = {("Pod", pod.key) for pod in self._pods if not pod.is_gone}
         self._refusals = {
-            place: why for place, why in cluster.refusals.get(key, {}).items() if place not in there
+            path: why for path, why in cluster.refusals.get(key, {}).items() if path not in there
         }
         self._forget_unwanted()
         self._problem = ""  # what keeps the job from being made, besides refusals
@@ -114,8 +114,12 @@ class Look:
     def _commands(self, job: Job) -> list[Command]:
         """The Commands to this very job, in the order in which they were given."""
         named = [self._cluster.commands[key] for key in self._cluster.commands_to_job.keys(self._key)]
-        meant = [one for one in named if one.target is None or one.target.uid in ("", job.metadata.uid)]
-        return sorted((one for one in meant if not one.is_terminating), key=self._given)
+        meant = [
+            command
+            for command in named
+            if command.target is None or command.target.uid in ("", job.metadata.uid)
+        ]
+        return sorted((command for command in meant if not command.is_terminating), key=self._given)
 
     def _given(self, command: Command) -> tuple[datetime, int, str]:
         """When a Command was given: times are whole seconds, and resource versions rise in between."""
@@ -171,9 +175,9 @@ class Look:
         if not self._lacks_objects(job):
             return []
         return [
-            Ensure(kind=kind, key=key, document=_owned(job, one), update=one.update, about=self._key)
-            for one in self._plugins.objects(seen, self._new_key)
-            for kind, key in [_place(job, one)]
+            Ensure(kind=kind, key=key, document=_owned(job, owned), update=owned.update, about=self._key)
+            for owned in self._plugins.objects(seen, self._new_key)
+            for kind, key in [_path_of(job, owned)]
         ]
 
     def _lacks_objects(self, job: Job) -> bool:
@@ -181,7 +185,7 @@ class Look:
         made, generation = self._cluster.objects_made.get(self._key, {}), job.metadata.generation
         wanted = f"{job.metadata.uid}/{generation}"
         objects = self._plugins.objects(plugin_job(job), no_key)  # only their names matter
-        return any(made.get(_place(job, one)) != wanted for one in objects)
+        return any(made.get(_path_of(job, owned)) != wanted for owned in objects)
 
     def _claims(self, job: Job) -> list[ControllerWrite]:
         """The claims that are made for the job; those that it names must be there."""
@@ -258,7 +262,7 @@ class Look:
             objects = self._plugins.objects(plugin_job(job), no_key)
         except JobPluginError:
             return  # they go with the job
-        left = [place for place in (_place(job, one) for one in objects) if made.get(place) != ""]
+        left = [path for path in (_path_of(job, owned) for owned in objects) if made.get(path) != ""]
         if left:
             yield from (Delete(kind=kind, key=key, about=self._key) for kind, key in left)
             return
@@ -292,7 +296,7 @@ class Look:
 
     def _with_objects(self, job: Job, status: JobStatus) -> JobStatus:
         """Note that the objects of plugins are there, once they are."""
-        resources = {f"volume-pvc-{one.name}": one.name for one in mounted_claims(job)}
+        resources = {f"volume-pvc-{claim.name}": claim.name for claim in mounted_claims(job)}
         generation = status.plugins_generation
         if generation == job.metadata.generation:
             return status
@@ -349,20 +353,20 @@ def _create(kind: str, key: str, document: Json, job: str) -> Create:
     return Create(kind=kind, key=key, document=document, about=job, about_kind="Job")
 
 
-def _owned(job: Job, one: OwnedObject) -> Json:
-    given = one.document.get("metadata")
+def _owned(job: Job, owned: OwnedObject) -> Json:
+    given = owned.document.get("metadata")
     metadata: Json = {
         **(given if isinstance(given, dict) else {}),
         "namespace": job.metadata.namespace or "default",
         "ownerReferences": [owner_reference(job)],
     }
-    return {**one.document, "metadata": metadata}
+    return {**owned.document, "metadata": metadata}
 
 
-def _place(job: Job, one: OwnedObject) -> tuple[str, str]:
-    metadata = one.document.get("metadata")
+def _path_of(job: Job, owned: OwnedObject) -> tuple[str, str]:
+    metadata = owned.document.get("metadata")
     name = metadata.get("name") if isinstance(metadata, dict) else ""
-    return str(one.document.get("kind")), f"{job.metadata.namespace or 'default'}/{name}"
+    return str(owned.document.get("kind")), f"{job.metadata.namespace or 'default'}/{name}"
 
 
 def _is_alive(pod: JobPod) -> bool:

@@ -75,11 +75,11 @@ def pod_spec(spec: Fields, field: str) -> Iterator[Cause]:
 
 def _gates(spec: Fields, field: str) -> Iterator[Cause]:
     taken: set[str] = set()
-    for place, gate in enumerate(spec.get("schedulingGates") or ()):
+    for position, gate in enumerate(spec.get("schedulingGates") or ()):
         name = gate.get("name", "")
-        yield from violations(f"{field}[{place}]", name, names.qualified(name))
+        yield from violations(f"{field}[{position}]", name, names.qualified(name))
         if name in taken:
-            yield duplicate(f"{field}[{place}]", name)
+            yield duplicate(f"{field}[{position}]", name)
         taken.add(name)
 
 
@@ -99,37 +99,37 @@ def containers(spec: Fields, field: str) -> Iterator[Cause]:
     taken, host_ports = set[str](), set[str]()
     if not spec.get("containers"):
         yield required(f"{field}.containers")
-    for kind in ("containers", "initContainers", "ephemeralContainers"):
-        for place, one in enumerate(spec.get(kind) or ()):
-            path = f"{field}.{kind}[{place}]"
-            yield from _named(one, path, taken)
-            yield from _container(one, path, volumes)
-            yield from _ports(one.get("ports") or (), f"{path}.ports", host_ports)
+    for field_name in ("containers", "initContainers", "ephemeralContainers"):
+        for number, container in enumerate(spec.get(field_name) or ()):
+            path = f"{field}.{field_name}[{number}]"
+            yield from _named(container, path, taken)
+            yield from _container(container, path, volumes)
+            yield from _ports(container.get("ports") or (), f"{path}.ports", host_ports)
 
 
 def volumes(found: Sequence[Fields], field: str) -> Iterator[Cause]:
     """The volumes of a pod."""
     taken: set[str] = set()
-    for place, volume in enumerate(found):
-        path = f"{field}[{place}]"
+    for position, volume in enumerate(found):
+        path = f"{field}[{position}]"
         yield from _named(volume, path, taken)
-        for kind, key in _REQUIRED:
-            if (source := volume.get(kind)) is not None:
+        for field_name, key in _REQUIRED:
+            if (source := volume.get(field_name)) is not None:
                 if not source.get(key):
-                    yield required(f"{path}.{kind}.{key}")
-                yield from _items(source.get("items") or (), f"{path}.{kind}.items")
+                    yield required(f"{path}.{field_name}.{key}")
+                yield from _items(source.get("items") or (), f"{path}.{field_name}.items")
 
 
 def _items(items: Sequence[Fields], field: str) -> Iterator[Cause]:
-    for place, item in enumerate(items):
+    for position, item in enumerate(items):
         for key in ("key", "path"):
             if not item.get(key):
-                yield required(f"{field}[{place}].{key}")
-        yield from _inner_path(item.get("path", ""), f"{field}[{place}].path")
+                yield required(f"{field}[{position}].{key}")
+        yield from _inner_path(item.get("path", ""), f"{field}[{position}].path")
 
 
-def _named(one: Fields, field: str, taken: set[str]) -> Iterator[Cause]:
-    name = one.get("name", "")
+def _named(container: Fields, field: str, taken: set[str]) -> Iterator[Cause]:
+    name = container.get("name", "")
     if not name:
         yield required(f"{field}.name")
     elif problems := names.label(name):
@@ -147,11 +147,11 @@ def _container(container: Fields, field: str, volumes: set[str]) -> Iterator[Cau
         yield invalid(f"{field}.image", image, "must not have leading or trailing whitespace")
     if policy and policy not in _PULL_POLICIES:
         yield unsupported(f"{field}.imagePullPolicy", policy, _PULL_POLICIES)
-    for place, one in enumerate(container.get("env") or ()):
-        if not (name := one.get("name")):
-            yield required(f"{field}.env[{place}].name")
+    for number, variable in enumerate(container.get("env") or ()):
+        if not (name := variable.get("name")):
+            yield required(f"{field}.env[{number}].name")
         elif problems := names.variable(name):
-            yield from violations(f"{field}.env[{place}].name", name, problems)
+            yield from violations(f"{field}.env[{number}].name", name, problems)
     if mounts := container.get("volumeMounts"):
         yield from _mounts(mounts, f"{field}.volumeMounts", volumes)
     if resources := container.get("resources"):
@@ -160,8 +160,8 @@ def _container(container: Fields, field: str, volumes: set[str]) -> Iterator[Cau
 
 def _ports(ports: Sequence[Fields], field: str, taken: set[str]) -> Iterator[Cause]:
     """The ports of a container; host ports are what the scheduler reads."""
-    for place, port in enumerate(ports):
-        path, host = f"{field}[{place}]", port.get("hostPort")
+    for position, port in enumerate(ports):
+        path, host = f"{field}[{position}]", port.get("hostPort")
         if not (number := port.get("containerPort", 0)):
             yield required(f"{path}.containerPort")
         else:
@@ -178,8 +178,8 @@ def _ports(ports: Sequence[Fields], field: str, taken: set[str]) -> Iterator[Cau
 
 def _mounts(mounts: Sequence[Fields], field: str, volumes: set[str]) -> Iterator[Cause]:
     taken: set[str] = set()
-    for place, mount in enumerate(mounts):
-        path = f"{field}[{place}]"
+    for position, mount in enumerate(mounts):
+        path = f"{field}[{position}]"
         name, where = mount.get("name", ""), mount.get("mountPath", "")
         if not name:
             yield required(f"{path}.name")
