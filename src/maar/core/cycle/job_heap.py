@@ -61,11 +61,12 @@ class JobHeap:
         self._entries[entry[-1]] = entry
         self._put(entry, known)
 
-    def advance(self, group: GroupState) -> None:
-        """Go on to the next member of a class, which differs from the one before in age and name alone."""
-        known = self._entries[group]
-        self._entries[group] = entry = (*known[:4], group.row.order, group)
+    def advance(self, group: GroupState) -> GroupOrder:
+        """Go on to the next member of a class, which differs in age and name alone; gives those before."""
+        first, priority, is_ready, share, order, _ = known = self._entries[group]
+        self._entries[group] = entry = (first, priority, is_ready, share, group.row.order, group)
         self._put(entry, known)
+        return order
 
     def drop(self, group: GroupState) -> None:
         """Remove a job."""
@@ -77,11 +78,13 @@ class JobHeap:
         return self._heap[0] if self._heap else None
 
     def _put(self, entry: Job, known: Job | None) -> None:
-        if self._heap and self._heap[0] is known:
-            heapreplace(self._heap, entry)
+        heap = self._heap
+        if heap and heap[0] is known:
+            heapreplace(heap, entry)
         else:
-            heappush(self._heap, entry)
-        self._tidy()
+            heappush(heap, entry)
+        if heap[0] is not entry:
+            self._tidy()
 
     def _tidy(self) -> None:
         heap, entries = self._heap, self._entries

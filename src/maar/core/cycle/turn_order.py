@@ -141,9 +141,9 @@ class _Namespace(_Branch):
 
     def advance(self, group: GroupState) -> None:
         """The state of a class is that of its next member."""
-        before = self.jobs.entry(group)[4][0]
-        self.jobs.advance(group)
-        self._change_age(before, group.row.created)
+        before, _, _ = self.jobs.advance(group)
+        if before != group.row.created or self.turnless:
+            self._change_age(before, group.row.created)
 
     def _change_age(self, before: float, now: float) -> None:
         if now != before:

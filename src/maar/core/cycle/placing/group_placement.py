@@ -34,7 +34,8 @@ class _Run:
     """Pods of one shape that follow each other in a turn."""
 
     shape: Shape
-    pods: slice  # of those of the turn
+    pods: slice | None  # of those of the turn; None: all
+    is_first: bool
     needs: Needs  # of all of them
     are_equal: bool  # nothing but their shape decides where they go
     ranking: Ranking | None = None  # once the shape may find a node
@@ -83,7 +84,8 @@ class GroupPlacement:
             run = list(alike)
             are_equal = self.state.places.depend_on_shapes_only(run)
             end, needs = begin + len(run), times(shape.needs, len(run))
-            runs.append(_Run(shape, slice(begin, end), needs, are_equal))
+            which = None if len(run) == len(pods) else slice(begin, end)
+            runs.append(_Run(shape, which, not begin, needs, are_equal))
             begin = end
         return _Turn(group.placed, len(pods), runs, is_all=len(runs) == 1 and len(pods) == len(first))
 
@@ -92,7 +94,7 @@ class GroupPlacement:
         state = self.state
         start = len(state.steps)
         for run in runs:
-            if not self._try_run(group, pods[run.pods], run):
+            if not self._try_run(group, pods if run.pods is None else pods[run.pods], run):
                 state.undo_to(start)
                 return False
         if not state.open_trials:
@@ -104,19 +106,19 @@ class GroupPlacement:
 
         Where one finds no node, some of them may have been placed.
         """
-        shape, places, is_first = run.shape, self.state.places, not run.pods.start
+        shape, places = run.shape, self.state.places
         if shape in self.unplaceable:
             return False
         if run.ranking is None:
             if places.never_fits(shape) or not places.capacity(shape):
-                if is_first:  # else pods that are placed before may have taken the room
+                if run.is_first:  # else pods that are placed before may have taken the room
                     self.unplaceable.add(shape)
                 return False
             run.ranking = places.ranking(shape)
         if not self.limits.charge(group, run.needs):
             return False
         placed = (self._place_by_shape if run.are_equal else self._place_one_by_one)(group, pods, run.ranking)
-        if not placed and is_first and not places.has_affinity(pods[0]):
+        if not placed and run.is_first and not places.has_affinity(pods[0]):
             self.unplaceable.add(shape)
         return placed == len(pods)
 
