@@ -140,7 +140,7 @@ class QueueLedger:
 
     def takes_reserved(self, leaf: int, needs: Needs) -> bool:
         """Whether using this much more of guaranteed resources would take what is reserved for a sibling."""
-        for resource, amount in needs:  # noqa: SIM110 (it is asked in every turn)
+        for resource, amount in needs:
             if resource in self.reservable and self._reservation(leaf, resource, amount) is not None:
                 return True
         return False

@@ -78,13 +78,15 @@ class GroupPlacement:
     def _turn(self, group: GroupState, pods: Sequence[PodRow]) -> _Turn:
         missing, tasks = self._missing(group)
         first, runs, begin = pods[: missing or 1], list[_Run](), 0
-        if tasks or len(pods) < missing or not _need_no_other_order(first):
+        is_of_class = group.of_class is not None  # so that nothing but shapes decides where its pods go
+        if tasks or len(pods) < missing or not (is_of_class or _need_no_other_order(first)):
             return _Turn(group.placed, len(pods))
         for shape, alike in groupby(first, key=attrgetter("shape")):
             run = list(alike)
             end = begin + len(run)
             which = None if len(run) == len(pods) else slice(begin, end)
-            runs.append(_Run(shape, which, self.state.places.depend_on_shapes_only(run)))
+            are_equal = is_of_class or self.state.places.depend_on_shapes_only(run)
+            runs.append(_Run(shape, which, are_equal))
             begin = end
         is_all = len(runs) == 1 and len(pods) == len(first)
         return _Turn(group.placed, len(pods), runs, together(first), is_all=is_all)
