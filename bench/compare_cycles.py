@@ -24,10 +24,14 @@ from typing import Final
 
 import cycle_bench as bench
 import policy_bench as policy
-from ordinary import PARTS, ordinary
+import whatif_bench as whatif
+from ordinary import PARTS, both, ordinary
 from ordinary_bench import nothing_changed
+from simulation_bench import START
 from waiting_bench import decisions, many_wait
 
+from maar.core.answers.changes import Change, SetField
+from maar.core.answers.whatif import what_if
 from maar.core.engine import Engine
 from maar.core.model.events import Event
 from maar.core.policy.configuration import Configuration
@@ -64,10 +68,11 @@ class Target:
     cluster: str = "plain"
     beside_row: str = ""  # the same row where it is empty
     beside_tree: str = "new"
+    beside_cluster: str = "plain"
 
     def reached(self, row: str, figures: Figures) -> str:
         """The target, and whether it is reached."""
-        beside = (self.beside_row or row, self.beside_tree, "plain")
+        beside = (self.beside_row or row, self.beside_tree, self.beside_cluster)
         ratio = figures.ratio((row, self.tree, self.cluster), beside)
         if ratio is None:
             return f"{self.says}: not measured"
@@ -202,6 +207,17 @@ def quiet(cluster: str) -> float:
     return min(took)
 
 
+def answer(changes: Sequence[Change], cluster: str) -> float:
+    """What changes would do on a full cluster where thousands wait."""
+    kinds = dict(zip(CLUSTERS, both(whatif.full_cluster(WHATIF_SIZE), START), strict=True))
+    present = whatif.at_rest(kinds[cluster][1])
+    gc.collect()
+    gc.freeze()
+    begin = process_time()
+    what_if(present, changes)
+    return process_time() - begin
+
+
 def work(gang: int) -> Events:
     """All pods of a large cluster wait, in gangs or alone."""
     return chain(bench.cluster(10_000), bench.queues(), bench.work(100_000, gang))
@@ -210,6 +226,12 @@ def work(gang: int) -> Events:
 def at_most_old(ratio: float) -> Target:
     """A part of the time that the old tree takes."""
     return Target(f"plain at most {ratio}x old", ratio, beside_tree="old")
+
+
+def ordinary_at_most_old(ratio: float) -> Target:
+    """The same on an ordinary cluster."""
+    says = f"ordinary at most {ratio}x old"
+    return Target(says, ratio, cluster="ordinary", beside_tree="old", beside_cluster="ordinary")
 
 
 def faster_than_old(times: float) -> Target:
@@ -236,6 +258,17 @@ def ended_rows() -> dict[str, Row]:
     return rows
 
 
+def whatif_rows() -> dict[str, Row]:
+    """What-ifs that evict hundreds of pods."""
+    targets = (at_most_old(0.6), ordinary_at_most_old(0.6))
+    return {f"what-if, {name}": Row(partial(answer, [change]), targets) for name, change in WHATIFS.items()}
+
+
+WHATIF_SIZE: Final = whatif.Size(nodes=1_000, waiting=10_000)
+WHATIFS: Final[dict[str, Change]] = {
+    "149 evictions": SetField("queue/queue-0.capability.cpu", WHATIF_SIZE.nodes),
+    "329 evictions": SetField("queue/queue-0.weight", 2),
+}
 _WORK_TARGET: Final = Target("ordinary at least 80 % of the speed of plain", 1.25, cluster="ordinary")
 ROWS: Final[dict[str, Row]] = {
     "nothing changed, 10,000 groups wait": Row(waits_quietly, (ordinary_at_most(1.5), at_most_old(1.0))),
@@ -249,6 +282,7 @@ ROWS: Final[dict[str, Row]] = {
     ),
     "anti-affinity and spread, 5,000 nodes": Row(partial(first, bench.shards), (faster_than_old(2.0),)),
     "reclaim, 4,000 for 4,000": Row(partial(first, bench.one_gpu_jobs), (at_most_old(0.65),)),
+    **whatif_rows(),
 }
 _GANGS: Final[dict[str, Callable[[], Events]]] = {
     "ten queues": partial(bench.ten_queues, 1_000),
