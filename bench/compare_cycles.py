@@ -212,7 +212,6 @@ def answer(changes: Sequence[Change], cluster: str) -> float:
     kinds = dict(zip(CLUSTERS, both(whatif.full_cluster(WHATIF_SIZE), START), strict=True))
     present = whatif.at_rest(kinds[cluster][1])
     gc.collect()
-    gc.freeze()
     begin = process_time()
     what_if(present, changes)
     return process_time() - begin
