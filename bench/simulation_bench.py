@@ -10,8 +10,8 @@ from collections.abc import Iterable
 from functools import partial
 from pathlib import Path
 
-from maar.core.answers.report.page import Heading, page
-from maar.core.answers.report.tables import jobs_csv, series_csv
+from maar.core.answers.simulate.page import Heading, page
+from maar.core.answers.simulate.tables import jobs_csv, series_csv
 from maar.core.engine import Engine
 from maar.core.model.events import Event
 from maar.core.model.metadata import Condition, Metadata, Object

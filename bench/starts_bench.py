@@ -14,8 +14,8 @@ from unittest.mock import patch
 from ordinary import both
 from whatif_bench import at_rest
 
-from maar.core.answers import starts
 from maar.core.answers.future import Future, Present
+from maar.core.answers.starts import ask as starts
 from maar.core.engine import Brevity, Engine
 from maar.core.model.events import Event
 from maar.core.model.metadata import Condition, Metadata, Object

@@ -23,12 +23,13 @@ BREACHES = [
     ("tests/support/until.py", "TOLD = 1\n", "the name TOLD is a metaphor (told)"),
     ("src/maar/kube/silent.py", "x = 1\n", "begin with one sentence"),
     (
-        "src/maar/core/views/contention.py",
+        "src/maar/core/answers/tree/most_wanted.py",
         '\n\nclass Pod:\n    """Another."""\n',
         "src/maar/core/model/pod.py has a class Pod too",
     ),
     ("docs/decisions/0001-late.md", "# Late\n", "a number that no other has"),
-    ("docs/decisions/0999-long.md", "line\n" * 41, "more than 40 lines"),
+    ("docs/decisions/0999-long.md", "# Long\n\n" + "word\n" * 251, "251 words, more than 250"),
+    ("docs/decisions/0999-wide.md", "# Wide\n\n" + "word " * 21, "0999-wide.md:3: wrap at 100"),
     (
         "docs/decisions/0998-new.md",
         "# New\n\nThis replaces record 1.\n",

@@ -7,12 +7,12 @@ import msgspec
 import pytest
 
 from maar.apps.daemons.planned_starts import changes
-from maar.core.answers.explanation import Explainer
-from maar.core.answers.explanation_text import future_lines
+from maar.core.answers.explain.ask import Explainer
+from maar.core.answers.explain.subject import find_subject
+from maar.core.answers.explain.text import future_lines
 from maar.core.answers.future import Present, Start
-from maar.core.answers.published_starts import as_published
-from maar.core.answers.starts import planned_starts
-from maar.core.answers.subject import find_subject
+from maar.core.answers.starts.ask import planned_starts
+from maar.core.answers.starts.published import as_published
 from maar.core.model.job import Job as VolcanoJob
 from maar.core.model.kinds import from_document, to_json
 from maar.core.model.metadata import Object

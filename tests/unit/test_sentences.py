@@ -20,7 +20,7 @@ from maar.core.model.queue import Queue
 from maar.embedded.access import BadSecretError, token, write_kubeconfig
 from maar.embedded.data_folder import DataFolderError, unusable
 from maar.embedded.store import Store
-from maar.serving.port_holder import holder_of
+from maar.serving.listening import holder_of
 from support.processes import bounded
 
 LISTENER = "import socket\ns = socket.socket()\ns.bind(('127.0.0.1', 0))\ns.listen()\n" + (

@@ -11,7 +11,7 @@ import pytest
 import yaml
 
 import maar
-from maar.core.answers.known_objects import BadChangeError
+from maar.core.answers.whatif.known_objects import BadChangeError
 from support.golden import compare
 from support.until import TIMEOUT_S
 

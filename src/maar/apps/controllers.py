@@ -8,18 +8,20 @@ from datetime import UTC, datetime
 from functools import partial
 from typing import Final, assert_never, cast
 
+from cryptography.hazmat.primitives.asymmetric import rsa
+from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat, PublicFormat
 from prometheus_client import CollectorRegistry
 
 from maar.apps.loop.loop import Loop, Rhythm
 from maar.apps.metrics.controllers import ControllerMetrics
 from maar.apps.plugins import find_job_plugins
 from maar.apps.pod_checks import answering
-from maar.apps.ssh_keys import new_ssh_key
 from maar.apps.time_zones import zone
 from maar.core.controllers.all_controllers import all_controllers
 from maar.core.controllers.cluster_view import ClusterView
 from maar.core.controllers.controller import Controller
 from maar.core.controllers.work_queue import ControllerKey, WorkQueue
+from maar.core.job_plugins.plugin import SshKey
 from maar.core.model.cron_job import CronJob
 from maar.core.model.events import AnyObject, Event, Upserted
 from maar.core.model.job import Command, Job
@@ -49,6 +51,18 @@ from maar.kube.record import Reference, Severity
 from maar.kube.watch import Trouble
 from maar.kube.write import Propagation, create, delete, ensure, patch
 from maar.kube.writers import Writers
+
+_EXPONENT: Final = 65_537
+_BITS: Final = 2_048
+
+
+def new_ssh_key() -> SshKey:
+    """A pair of keys of its own for a job."""
+    key = rsa.generate_private_key(_EXPONENT, _BITS)
+    private = key.private_bytes(Encoding.PEM, PrivateFormat.TraditionalOpenSSL, NoEncryption())
+    public = key.public_key().public_bytes(Encoding.OpenSSH, PublicFormat.OpenSSH)
+    return SshKey(private.decode(), public.decode() + "\n")
+
 
 _LOG: Final = logging.getLogger(__name__)
 

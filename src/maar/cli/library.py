@@ -12,13 +12,13 @@ from maar.cli.configuration import read_configuration
 from maar.cli.failure import CommandError
 from maar.cli.files import Manifests, read_manifests, take_document
 from maar.cli.plan import check, configuration_of, decide_cycles, the_snapshot
-from maar.core.answers.changes import SetField, SubmitDocument, field_change, in_order
-from maar.core.answers.known_objects import document_of
-from maar.core.answers.whatif import WhatIf, what_if
+from maar.core.answers.plan.answer import Planned
+from maar.core.answers.whatif.ask import WhatIf, what_if
+from maar.core.answers.whatif.changes import SetField, SubmitDocument, field_change, in_order
+from maar.core.answers.whatif.known_objects import document_of
 from maar.core.model.metadata import Object
 from maar.core.model.node import Node
 from maar.core.policy.configuration import BadConfigurationError, Configuration, parse
-from maar.core.views.planned import Planned
 
 Source = str | PathLike[str] | Mapping[str, object] | Iterable[Object | Mapping[str, object]]
 Config = str | PathLike[str] | Mapping[str, object] | Configuration | None

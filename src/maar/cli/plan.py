@@ -21,11 +21,11 @@ from maar.cli.files import Manifests, read_manifests
 from maar.cli.lines import print_lines, width_of
 from maar.cli.queue.flags import ResourceOption, check_resource
 from maar.cli.terminal import Terminal
+from maar.core.answers.plan.ask import plan_data, plans
+from maar.core.answers.plan.text import plan_lines, resources_of
 from maar.core.model.plan import Plan
 from maar.core.model.queue import ROOT
 from maar.core.policy.configuration import BadConfigurationError, Configuration
-from maar.core.views.plan_text import plan_lines, resources_of
-from maar.core.views.planning import plan_data, plans
 
 _NEEDED: Final = (
     "a cluster is Nodes, Queues, PodGroups and Pods, as "

@@ -6,9 +6,9 @@ from math import isfinite
 import numpy as np
 import pytest
 
-from maar.core.answers.report.plots import used_by_queue
-from maar.core.answers.report.tables import jobs_csv, series_csv
-from maar.core.answers.report.text import amount_text, percent, seconds_text
+from maar.core.answers.simulate.plots import used_by_queue
+from maar.core.answers.simulate.tables import jobs_csv, series_csv
+from maar.core.answers.simulate.text import amount_text, percent, seconds_text
 from maar.core.model.metadata import Condition, Metadata
 from maar.core.model.node import Node, NodeStatus
 from maar.core.model.resources import Resources

@@ -5,8 +5,8 @@ How it works, in the order in which things happen:
 1. One watch for each kind puts its events into an inbox. Nothing is learned at that moment: the worker may
    be deciding in a thread, and what it decides from must not change meanwhile. But the worker is asked
    at once whether the events call for a round.
-2. Until every watch has listed its kind, and then until this process is elected, the inbox is emptied
-   every few milliseconds and learned, so that a standby can begin at once when it is elected.
+2. Until every watch has listed its kind, and then until this process is elected, what comes is learned at
+   once: page by page, while the server prepares the next, and so that a standby can begin when it is elected.
 3. Then there are rounds. A round is the worker's: it learns what the inbox has, works out what has to be
    written, and hands that to writers, which report each outcome by themselves. A round waits for no write.
 4. After a round the loop waits for events. What comes within the gathering window after the first of them
@@ -20,18 +20,38 @@ nothing here needs a lock: between two `await`s no other code runs.
 """
 
 import asyncio
+import time
 from collections.abc import Coroutine, Sequence
 from contextlib import AsyncExitStack, suppress
 from dataclasses import dataclass
 from typing import Final, Protocol
 
-from maar.apps.loop.inbox import Inbox
 from maar.core.model.events import AnyObject, Deleted, Event
 from maar.kube.api_server import ApiServer
 from maar.kube.record import Recorder
 from maar.kube.watch import Trouble, Watch
 from maar.kube.write_failures import WriteFailures
 from maar.kube.writers import Writers
+
+
+class Inbox:
+    """Events in the order they came, and since when the first of them waits."""
+
+    def __init__(self) -> None:
+        self._events: list[Event] = []
+        self._since = 0.0
+
+    def put(self, events: list[Event]) -> None:
+        """Add what has just come."""
+        if not self._events:
+            self._since = time.monotonic()
+        self._events += events
+
+    def take(self) -> tuple[list[Event], float]:
+        """Take everything, with the seconds that the first has waited."""
+        events, self._events = self._events, []
+        return events, time.monotonic() - self._since if events else 0.0
+
 
 _FINISH_WITHIN_S: Final = 5.0  # what was handed to the writers before the end
 
@@ -133,7 +153,7 @@ class Loop:
         if events:
             self._worker.learn(events, delay_s)
             for event in events:
-                if isinstance(event, Deleted):
+                if type(event) is Deleted:
                     self.failures.object_gone(event.kind, event.key)
 
     def see(self, written: AnyObject) -> None:
@@ -146,15 +166,16 @@ class Loop:
 
     async def _learn_until(self, what: Coroutine[None, None, object]) -> None:
         """Learn while waiting for something or for the end, so that little is left to be learned then."""
-        waiting = asyncio.create_task(what), asyncio.create_task(self._stop.wait())
+        ends = asyncio.create_task(what), asyncio.create_task(self._stop.wait())
+        arrival = asyncio.create_task(self._arrived.wait())
         try:
-            while not any(task.done() for task in waiting):
-                self.learn()
-                await asyncio.wait(
-                    waiting, timeout=self._rhythm.gather_s, return_when=asyncio.FIRST_COMPLETED
-                )
+            while not any(task.done() for task in ends):
+                await asyncio.wait((*ends, arrival), return_when=asyncio.FIRST_COMPLETED)
+                if arrival.done():
+                    self.learn()
+                    arrival = asyncio.create_task(self._arrived.wait())
         finally:
-            for task in waiting:
+            for task in (*ends, arrival):
                 task.cancel()
 
     async def _wait(self) -> None:

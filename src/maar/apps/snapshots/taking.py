@@ -15,11 +15,11 @@ from typing import Final
 from maar import __version__
 from maar.apps.snapshots.configuration import as_document
 from maar.apps.snapshots.files import Snapshot, write
+from maar.core.answers.plan.ask import plan_data, whole
 from maar.core.engine import Engine
 from maar.core.model.plan import Plan
 from maar.core.policy.configuration import Configuration
 from maar.core.views.objects import Seen
-from maar.core.views.planning import plan_data, whole
 
 _LOG: Final = logging.getLogger(__name__)
 

@@ -9,8 +9,8 @@ import typer
 
 from maar.cli.documents import read_documents
 from maar.cli.failure import CommandError
-from maar.core.answers.changes import Change, SubmitDocument, field_change, in_order
-from maar.core.answers.known_objects import BadChangeError, read_target
+from maar.core.answers.whatif.changes import Change, SubmitDocument, field_change, in_order
+from maar.core.answers.whatif.known_objects import BadChangeError, read_target
 from maar.core.model.kinds import from_document
 from maar.core.model.node import Node
 from maar.core.model.node_sizes import BadNodesError, read_size

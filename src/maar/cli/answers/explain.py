@@ -31,11 +31,11 @@ from maar.cli.plan import check
 from maar.cli.queue.sharing import FilesOption, explain_share
 from maar.cli.tables import DataOption, text_of
 from maar.cli.terminal import Terminal
-from maar.core.answers.explanation import Explainer, GroupExplanation, with_changes
-from maar.core.answers.explanation_text import explanation_lines, future_lines
+from maar.core.answers.explain.ask import Explainer, GroupExplanation, with_changes
+from maar.core.answers.explain.smallest_change import GoOn
+from maar.core.answers.explain.subject import Subject, elsewhere, find_subject, names
+from maar.core.answers.explain.text import explanation_lines, future_lines
 from maar.core.answers.future import Present
-from maar.core.answers.smallest_change import GoOn
-from maar.core.answers.subject import Subject, elsewhere, find_subject, names
 from maar.core.model.job import Job
 from maar.core.model.kinds import BadObjectError, from_document
 from maar.core.model.metadata import Object

@@ -12,13 +12,13 @@ from maar.cli.configuration import read_configuration
 from maar.cli.files import Manifests, read_manifests
 from maar.cli.plan import check, configuration_of, read_time, the_snapshot
 from maar.core.answers.future import Present
+from maar.core.answers.tree.past_use import usage_in_force, with_usage
 from maar.core.model.durations import BadDurationError, seconds
 from maar.core.model.job import Job
 from maar.core.model.metadata import Object
 from maar.core.model.queue import Queue
 from maar.core.policy.configuration import Configuration
 from maar.core.simulation.collection import without_collection
-from maar.core.views.past_use import usage_in_force, with_usage
 
 if TYPE_CHECKING:  # a client takes longer to import than most commands take to run
     from maar.cli.cluster.client import ClusterClient

@@ -18,7 +18,7 @@ from maar.cli.option_groups import with_groups
 
 if TYPE_CHECKING:  # what simulates takes longer to import than the help takes to print
     from maar.cli.answers.simulation import Experiment
-    from maar.core.answers.report.page import Heading
+    from maar.core.answers.simulate.page import Heading
     from maar.core.traces.options import TraceOptions
 
 _SIGTERM: Final = "SIGTERM"
@@ -207,7 +207,7 @@ def _experiment(
 
 def _heading(trace: Path | None, generator: GeneratorFlags, experiment: "Experiment") -> "Heading":
     from maar.cli.answers.simulation_report import configurations_of  # noqa: PLC0415  see above
-    from maar.core.answers.report.page import Heading  # noqa: PLC0415
+    from maar.core.answers.simulate.page import Heading  # noqa: PLC0415
 
     if trace is not None:
         title = f"Simulation of {trace.name}"

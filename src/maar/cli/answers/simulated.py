@@ -22,7 +22,7 @@ from maar.cli.answers.simulation_inputs import (
 from maar.cli.answers.simulation_report import ReportFolder, configurations_of, overview_lines
 from maar.cli.answers.trace_tables import TraceTables
 from maar.cli.failure import CommandError
-from maar.core.answers.report.page import Heading
+from maar.core.answers.simulate.page import Heading
 from maar.core.model.node import Node
 from maar.core.model.queue import Queue
 from maar.core.simulation.experiment import Cluster, JobSource, Outcome

@@ -9,7 +9,7 @@ from maar.apps.snapshots.recorded_workload import recorded_moments, recorded_sta
 from maar.apps.snapshots.replay import BadRecordingError
 from maar.cli.answers.simulation_inputs import TraceJobs
 from maar.cli.failure import CommandError, why
-from maar.core.answers.recorded_jobs import RecordedJobs
+from maar.core.answers.simulate.recorded_jobs import RecordedJobs
 from maar.core.model.queue import Queue
 from maar.core.policy.configuration import BadConfigurationError
 from maar.core.simulation.experiment import (

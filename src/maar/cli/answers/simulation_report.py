@@ -9,8 +9,8 @@ from typing import Final
 
 from maar.apps.snapshots.configuration import as_document
 from maar.cli.failure import CommandError, why
-from maar.core.answers.report.page import Heading, page
-from maar.core.answers.report.tables import jobs_csv, overview, series_csv, summary
+from maar.core.answers.simulate.page import Heading, page
+from maar.core.answers.simulate.tables import jobs_csv, overview, series_csv, summary
 from maar.core.simulation.experiment import Outcome
 
 _NOT_IN_FOLDERS: Final = re.compile(r"[^A-Za-z0-9._-]+")

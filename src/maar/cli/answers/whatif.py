@@ -15,11 +15,11 @@ from maar.cli.option_groups import with_groups
 from maar.cli.queue.sharing import FilesOption
 from maar.cli.tables import text_of
 from maar.cli.terminal import Terminal
-from maar.core.answers.first_starts import STARTS, first_starts
 from maar.core.answers.future import Present
-from maar.core.answers.known_objects import BadChangeError
-from maar.core.answers.whatif import what_if
-from maar.core.answers.whatif_text import what_if_data, what_if_lines
+from maar.core.answers.starts.first import STARTS, first_starts
+from maar.core.answers.whatif.ask import what_if
+from maar.core.answers.whatif.known_objects import BadChangeError
+from maar.core.answers.whatif.text import what_if_data, what_if_lines
 from maar.core.model.node import Node
 
 EVICTS: Final = 3

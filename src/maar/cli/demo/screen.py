@@ -10,10 +10,10 @@ from rich.text import Text
 
 from maar.apps.demo.clock import MINUTE_S, clock_time
 from maar.apps.demo.frame import Frame
+from maar.core.answers.tree.answer import Measure, TreeQueue, TreeView
 from maar.core.model.queue import ROOT
 from maar.core.model.resources import CPU, roughly
 from maar.core.views.drawing import branches
-from maar.core.views.queue_tree import Measure, TreeQueue, TreeView
 
 WIDTH: Final = 80
 _BAR: Final = 24

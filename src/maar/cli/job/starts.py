@@ -14,9 +14,9 @@ from maar.cli.job.flags import StartFlags
 from maar.cli.tables import Document, Output, Rows, Scope, Table, data_text
 from maar.cli.terminal import Terminal
 from maar.core.answers.future import Start
-from maar.core.answers.published_starts import as_published, published_starts
-from maar.core.answers.start_rows import HEADINGS, WIDE, start_cells, start_data, wide_cells
-from maar.core.answers.starts import planned_starts
+from maar.core.answers.starts.ask import planned_starts
+from maar.core.answers.starts.published import as_published, published_starts
+from maar.core.answers.starts.rows import HEADINGS, WIDE, start_cells, start_data, wide_cells
 from maar.core.model.kinds import from_document
 from maar.core.views.job_rows import JOB_HEADINGS, JOB_WIDE, job_cells
 from maar.core.views.job_summary import JobSummary

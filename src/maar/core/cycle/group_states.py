@@ -4,7 +4,9 @@ A class of equal groups has one state until something is done for its first memb
 """
 
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from itertools import takewhile
+from typing import Final
 
 from maar.core.cycle.classes import Classes, Waits, lengths_of_waiting
 from maar.core.cycle.group_class import Block, GroupClass
@@ -21,6 +23,8 @@ from maar.core.tables.groups import ADMITTED_PHASES
 from maar.core.tables.rows import NO_TASKS, Column, GroupRow, PodRow
 from maar.core.tables.shapes import Shape
 from maar.core.tables.tables import Tables
+
+NO_PENDING: Final[list[PodRow]] = []  # of all groups that are placed; lists of pods are not changed in place
 
 
 class GroupStates:
@@ -50,9 +54,13 @@ class GroupStates:
     def of(self, row: GroupRow) -> GroupState:
         """The state of one group; a member of a larger class has advanced before it is asked for."""
         state = self._known.get(row.key)
-        if isinstance(state, GroupState):
+        if not isinstance(state, GroupState):
+            state = self._read(row, self.classes.of(row.key))
+        elif not state.is_of_finished:
             return state
-        state = self._known[row.key] = self._read(row, self.classes.of(row.key))
+        else:
+            state = replace(state, row=row, cursor=0, end=1)
+        self._known[row.key] = state
         return state
 
     def _of_member(self, row: GroupRow, of_class: GroupClass) -> GroupState:
@@ -87,12 +95,15 @@ class GroupStates:
     def _read(self, row: GroupRow, of_class: GroupClass | None) -> GroupState:
         leaf = row.leaf.index if row.leaf is not None else NOWHERE
         tasks = dict(row.tasks) if row.tasks else NO_TASKS
-        pending = row.pending if self._by_pod_priority else sorted(row.pending, key=self.pod_order)
+        pending = self._pending(row)
         usage_path = self._usage_paths.get((leaf, row.namespace)) or self.usage_path(leaf, row.namespace)
         group = GroupState(row, leaf, usage_path, row.phase, pending, row.placed, tasks, of_class=of_class)
         if self.are_turns_over and leaf != NOWHERE:
             group.was_unschedulable = _is_unschedulable(group)
         return group
+
+    def _pending(self, row: GroupRow) -> list[PodRow]:
+        return row.pending if self._by_pod_priority else sorted(row.pending, key=self.pod_order)
 
     # --- which groups there are
 
@@ -165,8 +176,8 @@ class GroupStates:
         """The groups of leaf queues that held nodes, and fewer than minMember, when the cycle began."""
         return [self.of(row) for row in self.tables.short.values() if row.leaf is not None]
 
-    def touched(self) -> list[GroupState | GroupRow]:
-        """All groups that the cycle has looked at; rows of those that stay as they are."""
+    def touched(self) -> Iterator[tuple[Sequence[str], GroupState | GroupRow]]:
+        """All groups that the cycle has looked at: keys with states, rows of those that stay as they are."""
         _ = self.read_waiting()
         for row in self.classes.others.values():
             if row.leaf is None:
@@ -177,9 +188,31 @@ class GroupStates:
         for one in [one for one in self._known.values() if isinstance(one, GroupRow)]:
             if one.phase == "Pending" or one.pending or one.gated:
                 self.of(one)  # something is to be said about it
-        return list(self._known.values())
+        for key, state in self._known.items():
+            yield ((key,) if isinstance(state, GroupRow) or state.is_of_finished else state.keys), state
 
     # --- members of classes
+
+    def finish(self, group: GroupState) -> bool:
+        """A member of a class has got all that it asked for; whether another has the state now."""
+        one, finished = group.of_class, group.finished
+        if one is None or group.is_single:
+            group.pending, group.refusal = NO_PENDING, None
+            return False
+        if finished is not None and _fares_like(finished, group):
+            finished.end += 1
+        else:
+            finished = group.finished = replace(
+                group, end=group.cursor + 1, pending=NO_PENDING, refusal=None, finished=None
+            )
+            self._of_blocks[one.block].append(finished)
+        self._known[group.row.key] = finished
+        group.cursor += 1
+        group.row = row = one.rows[group.cursor]
+        group.placed, group.more, group.pending = row.placed, (), self._pending(row)
+        group.tasks = dict(row.tasks) if row.tasks else NO_TASKS
+        self._known[row.key] = group
+        return True
 
     def advance(self, group: GroupState) -> GroupState | None:
         """Let a state be of the member at its cursor alone; gives the state of those after it, if any."""
@@ -227,6 +260,16 @@ class GroupStates:
         self._of_blocks[of_class.block].append(rest)
         self._may_wait[of_class.block].append(rest)
         return rest
+
+
+def _fares_like(finished: GroupState, group: GroupState) -> bool:
+    """Whether the members that have finished fare like the one after them."""
+    return (
+        finished.end == group.cursor
+        and finished.placed == group.placed
+        and finished.more == group.more
+        and finished.tasks == group.tasks
+    )
 
 
 def _is_unschedulable(group: GroupState) -> bool:

@@ -39,9 +39,8 @@ class Limits:
                 for resource, amount in needs:
                     used[resource] -= amount
         else:  # as State.charge does; single pods are charged by the thousand
-            before = group.more
-            group.more = before + needs
-            self.state.steps.append(("charge", group, needs, before))
+            self.state.steps.append(("charge", group, needs, group.more))
+            group.use(needs)
             if reserved:
                 ledger.reserve(group.leaf, reserved)
         return not is_over

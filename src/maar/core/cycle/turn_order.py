@@ -48,7 +48,7 @@ from maar.core.cycle.queue_ledger import Whole, largest_part, whole_of
 from maar.core.cycle.state import State
 from maar.core.model.names import natural
 from maar.core.model.queue import ROOT
-from maar.core.tables.rows import Column, GroupRow
+from maar.core.tables.rows import Column, GroupOrder, GroupRow
 
 Phase = Literal["fair", "lent"]
 Standing = tuple[int, float, float, str, "_Branch"]  # priority, share, age and name; the smallest goes first
@@ -137,10 +137,18 @@ class _Namespace(_Branch):
 
     def replace(self, group: GroupState, job: Job) -> None:
         """Put a job that is not older in the place of one that waits no longer."""
-        before, created = self.jobs.entry(group)[-2][0], job[-2][0]
+        before = self.jobs.entry(group)[-2][0]
         self.jobs.replace(group, job)
-        if created != before:
-            self._count_age(created)
+        self._change_age(before, job[-2][0])
+
+    def advance(self, group: GroupState, order: GroupOrder) -> None:
+        """The next member of a class has its place, which differs in age and name alone."""
+        entry = self.jobs.entry(group)
+        self.replace(group, (*entry[:-2], order, group))
+
+    def _change_age(self, before: float, now: float) -> None:
+        if now != before:
+            self._count_age(now)
             self._forget_age(before)
         elif self.turnless:
             self._pass_turnless()
@@ -306,6 +314,12 @@ class TurnOrder:
             namespace.replace(group, self.job(rest))
             namespace.settle()
 
+    def advance(self, group: GroupState) -> None:
+        """A member of a class waits no longer, and the state is that of the next one."""
+        namespace = self._namespaces[group.leaf, group.row.namespace]
+        namespace.advance(group, group.row.order)
+        namespace.settle()
+
     def member(self, group: GroupState) -> GroupRow:
         """The member of a class whose turn it is."""
         passed = self._passed.get(group, 0)
@@ -322,8 +336,8 @@ class TurnOrder:
             self.done(group)
             return
         namespace = self._namespaces[group.leaf, group.row.namespace]
-        before, row = namespace.age, group.of_class.rows[group.cursor + passed]
-        namespace.replace(group, (*namespace.jobs.entry(group)[:-2], row.order, group))
+        before = namespace.age
+        namespace.advance(group, group.of_class.rows[group.cursor + passed].order)
         if namespace.age != before:
             namespace.settle()
 

@@ -97,7 +97,7 @@ def without_nulls(value: object) -> object:
 
 
 def _amounts(kind: type, value: object) -> object:
-    if kind not in (Resources, Percentages):
+    if kind is not Resources and kind is not Percentages:
         return value  # part of a template, kept as it was written
     if not isinstance(value, dict):
         raise TypeError(f"Expected a map of amounts, got {value!r}")

@@ -40,6 +40,14 @@ class Metadata(Record, frozen=True):
     owner_references: tuple[OwnerReference, ...] = ()
     finalizers: tuple[str, ...] = ()
 
+    @property
+    def controller(self) -> OwnerReference | None:
+        """The owner that made the object and looks after it."""
+        for owner in self.owner_references:
+            if owner.controller:
+                return owner
+        return None
+
 
 class ManagedFields(Record, frozen=True):
     """The fields that one client wrote last, and when; `fields_v1` is a tree of f:name keys."""

@@ -49,28 +49,33 @@ def _brief(inspection: Inspection, holds: Sequence[Hold]) -> dict[str, GroupOutc
             is_unschedulable = inspection.are_turns_over and not block.key.is_ready
             outcome = _BRIEF["Inqueue", Reason.NOT_ENOUGH_RESOURCES, is_unschedulable]
             outcomes.update(dict.fromkeys(block.summary.keys, outcome))
-    for group in inspection.touched():
-        if isinstance(group, GroupState):
+    found = dict[GroupState, GroupOutcome]()
+    for keys, group in inspection.touched():
+        if isinstance(group, GroupState) and group not in found:
             phase = _phase(inspection, group)
             waits = group.leaf >= 0 and group.phase in ADMITTED_PHASES and bool(group.pending)
             is_held = waits or diagnosis.of(group) is not None
             reason = Reason.NOT_ENOUGH_RESOURCES if is_held else None
             if group in holding and (group.refusal is None or group.refusal.reason != _BEHIND_FIRST):
                 reason = Reason.PLANNED_START
-            outcome = _BRIEF[phase, reason, group.was_unschedulable]
-            outcomes.update(dict.fromkeys(group.keys, outcome))
+            found[group] = _BRIEF[phase, reason, group.was_unschedulable]
+        if isinstance(group, GroupState):
+            outcomes.update(dict.fromkeys(keys, found[group]))
     return outcomes
 
 
 def _diagnosed(inspection: Inspection, sentences: Sentences, diagnosis: Diagnosis) -> dict[str, GroupOutcome]:
     known = KnownOutcomes(inspection, diagnosis)
     blocks, outcomes = _known_blocks(inspection, known)
-    for group in inspection.touched():
+    of_groups = dict[GroupState, GroupOutcome]()
+    for keys, group in inspection.touched():
         if isinstance(group, GroupRow):
             outcomes[group.key] = _WELL[group.phase_if_well]
         elif group.of_class is None or group.of_class.block not in blocks:
-            outcome = _outcome_of(inspection, group, known, sentences)
-            outcomes.update(dict.fromkeys(group.keys, outcome))
+            outcome = of_groups.get(group)
+            if outcome is None:
+                outcome = of_groups[group] = _outcome_of(inspection, group, known, sentences)
+            outcomes.update(dict.fromkeys(keys, outcome))
     for block in inspection.blocks:
         if block not in blocks:
             known.keep_block(block, outcomes)

@@ -44,7 +44,9 @@ def number_of(metadata: Metadata) -> int:
 def is_lead(metadata: Metadata) -> bool:
     """Whether the other pods of its group depend on it; of pods with equal numbers it is the last to go."""
     labels = metadata.labels
-    return bool(labels) and any(labels.get(name) in roles for name, roles in _LEADS.items())
+    return not labels.keys().isdisjoint(_LEADS) and any(
+        labels.get(name) in roles for name, roles in _LEADS.items()
+    )
 
 
 def _index(marks: Mapping[str, str]) -> int | None:

@@ -96,6 +96,7 @@ class PodRow:
     is_ours: bool  # for our scheduler to place, or without a scheduler name
     names_us: bool  # for our scheduler, by its name
     is_daemon: bool  # comes with its node: a DaemonSet made it, or the kubelet itself
+    uid: str = ""
     owner: str = ""  # the name of its controller
     batch_job: str = ""  # the uid of its controller, where that is a Job of batch/v1
     index_failures: int = 0  # of the pods of its index before it

@@ -128,7 +128,8 @@ class Tables(PlainObjects):
         """Take a row for what is known of its pod."""
         self.changes += 1
         self._grow()
-        self.remove_pod(row.key)
+        if row.key in self.pods:
+            self.remove_pod(row.key)
         self._add_pod(row)
 
     def promise(self, pod: PodRow, node: str) -> None:
@@ -391,9 +392,10 @@ class Tables(PlainObjects):
 
     def _grow(self) -> None:
         """Give every column a place for resources that have been seen for the first time."""
-        more = [0] * (len(self.axis.names) - len(self.budget))
-        if not more:
+        lacking = len(self.axis.names) - len(self.budget)
+        if not lacking:
             return
+        more = [0] * lacking
         rows: tuple[NodeRow | QueueRow, ...] = (*self.nodes.values(), *self.queues.values())
         for column in (self.budget, self.capacity, *(column for row in rows for column in row.columns)):
             column.extend(more)

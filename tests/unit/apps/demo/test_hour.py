@@ -8,12 +8,12 @@ from maar.apps.demo.hour import HOUR, TEAMS, Group, hour, pod_documents, pod_gro
 from maar.apps.demo.steps import SUBMITTED
 from maar.cli.demo.command import NODES
 from maar.cli.files import read_manifests
+from maar.core.answers.tree.answer import queue_tree
 from maar.core.model.kinds import from_document
 from maar.core.model.namespace import Namespace
 from maar.core.model.pod import Pod
 from maar.core.model.pod_group import PodGroup
 from maar.core.model.queue import Queue
-from maar.core.views.queue_tree import queue_tree
 
 ORGANISATION = Path(__file__).parents[4] / "examples" / "organisation"
 

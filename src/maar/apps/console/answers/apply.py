@@ -12,8 +12,8 @@ from maar.apps.console.answers.changes import read_changes
 from maar.apps.console.answers.present import reading
 from maar.apps.console.replies import RefusedError, Reply
 from maar.apps.console.viewer import Viewer
-from maar.core.answers.change_commands import kind_word
-from maar.core.answers.change_writes import (
+from maar.core.answers.whatif.change_commands import kind_word
+from maar.core.answers.whatif.change_writes import (
     ChangeWrite,
     CordonNode,
     CreateObject,
@@ -23,7 +23,7 @@ from maar.core.answers.change_writes import (
     cordon,
     writes_of,
 )
-from maar.core.answers.known_objects import BadChangeError
+from maar.core.answers.whatif.known_objects import BadChangeError
 from maar.core.model.job import Job
 from maar.core.model.metadata import Object
 from maar.core.model.node import Node

@@ -15,6 +15,7 @@ is not asked about again.
 
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import dataclass
 from itertools import groupby
 from operator import attrgetter
 
@@ -23,9 +24,30 @@ from maar.core.cycle.limits import Limits
 from maar.core.cycle.placing.ranking import Ranking
 from maar.core.cycle.placing.room import NOWHERE
 from maar.core.cycle.state import State
-from maar.core.tables.axis import times
+from maar.core.tables.axis import Needs, times
 from maar.core.tables.rows import NO_TASKS, PodRow
 from maar.core.tables.shapes import Labels, Shape
+
+
+@dataclass(slots=True, eq=False)
+class _Run:
+    """Pods of one shape that follow each other in a turn."""
+
+    shape: Shape
+    pods: slice  # of those of the turn
+    needs: Needs  # of all of them
+    are_equal: bool  # nothing but their shape decides where they go
+    ranking: Ranking | None = None  # once the shape may find a node
+
+
+@dataclass(slots=True, eq=False)
+class _Turn:
+    """How a group has its turn: the same for all members of its class, and while nothing of it is placed."""
+
+    placed: int  # pods of the group, before the turn
+    pods: int  # that could be placed in it
+    runs: Sequence[_Run]  # in their order; none where another order may be needed
+    is_all: bool  # no other pods or order could do
 
 
 class GroupPlacement:
@@ -34,76 +56,83 @@ class GroupPlacement:
     def __init__(self, state: State, limits: Limits, *, is_gang: bool) -> None:
         self.state, self.limits, self.is_gang = state, limits, is_gang
         self.unplaceable: set[Shape] = set()  # shapes that found no node
-        self._rankings: dict[Shape, Ranking] = {}  # of shapes that may find a node
+        self._turns: dict[GroupState, _Turn] = {}
 
     def try_place(self, group: GroupState, pods: Sequence[PodRow]) -> bool:
         """Place what makes the group ready, or one more pod; where that cannot be done, nothing stays."""
+        turn = self._turns.get(group)
         if self.state.just_let_in is not None and group.is_ready:
-            pods = [pod for pod in pods if self.limits.leave_room(group.leaf, pod.shape.needs)]
+            pods, turn = [pod for pod in pods if self.limits.leave_room(group.leaf, pod.shape.needs)], None
             if not pods:
                 return False
-        missing, tasks = group.missing() if self.is_gang else (0, NO_TASKS)
-        if not tasks and len(pods) >= missing:
-            first = pods if len(pods) == 1 else pods[: missing or 1]
-            runs = _runs(first)
-            if _need_no_other_order(runs):
-                if self._try_in_order(group, runs):
-                    return True
-                if len(runs) == 1 and len(pods) == len(first):
-                    return False
-        return MixedTurn(self, group).try_place(pods, missing, tasks)
+        if turn is None or turn.placed != group.placed or turn.pods != len(pods):
+            turn = self._turns[group] = self._turn(group, pods)
+        if turn.runs and self._try_in_order(group, pods, turn.runs):
+            return True
+        return not turn.is_all and MixedTurn(self, group).try_place(pods, *self._missing(group))
 
-    def _try_in_order(self, group: GroupState, runs: Sequence[Sequence[PodRow]]) -> bool:
+    def _missing(self, group: GroupState) -> tuple[int, dict[str, int]]:
+        return group.missing() if self.is_gang else (0, NO_TASKS)
+
+    def _turn(self, group: GroupState, pods: Sequence[PodRow]) -> _Turn:
+        missing, tasks = self._missing(group)
+        first, runs, begin = pods[: missing or 1], list[_Run](), 0
+        if tasks or len(pods) < missing or not _need_no_other_order(first):
+            return _Turn(group.placed, len(pods), (), is_all=False)
+        for shape, alike in groupby(first, key=attrgetter("shape")):
+            run = list(alike)
+            are_equal = self.state.places.depend_on_shapes_only(run)
+            end, needs = begin + len(run), times(shape.needs, len(run))
+            runs.append(_Run(shape, slice(begin, end), needs, are_equal))
+            begin = end
+        return _Turn(group.placed, len(pods), runs, is_all=len(runs) == 1 and len(pods) == len(first))
+
+    def _try_in_order(self, group: GroupState, pods: Sequence[PodRow], runs: Sequence[_Run]) -> bool:
         """Place all pods, one after the other; where one cannot be placed, nothing stays."""
         state = self.state
         start = len(state.steps)
         for run in runs:
-            if not self._try_run(group, run, is_first=run is runs[0]):
+            if not self._try_run(group, pods[run.pods], run):
                 state.undo_to(start)
                 return False
         if not state.open_trials:
             state.steps.clear()  # no trial is left that could undo them
         return True
 
-    def _try_run(self, group: GroupState, pods: Sequence[PodRow], *, is_first: bool) -> bool:
+    def _try_run(self, group: GroupState, pods: Sequence[PodRow], run: _Run) -> bool:
         """Place pods of one shape: what their queue may use is asked and charged once.
 
         Where one finds no node, some of them may have been placed.
         """
-        shape, places = pods[0].shape, self.state.places
+        shape, places, is_first = run.shape, self.state.places, not run.pods.start
         if shape in self.unplaceable:
             return False
-        are_equal = places.depend_on_shapes_only(pods)
-        ranking = self._rankings.get(shape)
-        if ranking is None:
+        if run.ranking is None:
             if places.never_fits(shape) or not places.capacity(shape):
                 if is_first:  # else pods that are placed before may have taken the room
                     self.unplaceable.add(shape)
                 return False
-            ranking = self._rankings[shape] = places.ranking(shape)
-        if not self.limits.charge(group, shape.needs if len(pods) == 1 else times(shape.needs, len(pods))):
+            run.ranking = places.ranking(shape)
+        if not self.limits.charge(group, run.needs):
             return False
-        if are_equal:
-            placed = self._place_by_shape(group, pods, ranking)
-        else:
-            placed = self._place_one_by_one(group, pods)
+        placed = (self._place_by_shape if run.are_equal else self._place_one_by_one)(group, pods, run.ranking)
         if not placed and is_first and not places.has_affinity(pods[0]):
             self.unplaceable.add(shape)
         return placed == len(pods)
 
     def _place_by_shape(self, group: GroupState, pods: Sequence[PodRow], ranking: Ranking) -> int:
         """Place pods for which only their shape counts; gives how many found a node."""
-        placed = 0
-        while placed < len(pods):
-            node, count = ranking.best_run(len(pods) - placed)
+        placed, left = 0, len(pods)
+        while left:
+            node, count = ranking.best_run(left)
             if node == NOWHERE:
                 break
-            run = pods if count == len(pods) else pods[placed : placed + count]
-            self.state.place_equal(group, run, node)
+            self.state.place_equal(group, pods if count == len(pods) else pods[placed : placed + count], node)
             placed += count
+            left -= count
         return placed
 
-    def _place_one_by_one(self, group: GroupState, pods: Sequence[PodRow]) -> int:
+    def _place_one_by_one(self, group: GroupState, pods: Sequence[PodRow], _: Ranking) -> int:
         """Place pods for which other pods, plugins or promises count; gives how many found a node."""
         for placed, pod in enumerate(pods):
             node = self.state.places.best(pod, "now")
@@ -113,20 +142,11 @@ class GroupPlacement:
         return len(pods)
 
 
-def _runs(pods: Sequence[PodRow]) -> list[Sequence[PodRow]]:
-    """Divide pods, in their order, into runs of one shape."""
-    if len(pods) == 1 or len({pod.shape for pod in pods}) == 1:
-        return [pods]
-    return [list(run) for _, run in groupby(pods, key=attrgetter("shape"))]
-
-
-def _need_no_other_order(runs: Sequence[Sequence[PodRow]]) -> bool:
+def _need_no_other_order(pods: Sequence[PodRow]) -> bool:
     """Whether pods that are placed together can be placed in their own order, if in any."""
-    for run in runs:
-        shape = run[0].shape
-        if shape.claims or (shape.has_affinity and (len(runs) > 1 or len(run) > 1)):
-            return False
-    return True
+    if len(pods) == 1:
+        return not pods[0].shape.claims
+    return not any(pod.shape.claims or pod.shape.has_affinity for pod in pods)
 
 
 class MixedTurn:
