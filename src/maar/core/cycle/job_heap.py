@@ -61,10 +61,10 @@ class JobHeap:
         self._entries[entry[-1]] = entry
         self._put(entry, known)
 
-    def advance(self, group: GroupState) -> GroupOrder:
+    def advance(self, group: GroupState, to: GroupOrder) -> GroupOrder:
         """Go on to the next member of a class, which differs in age and name alone; gives those before."""
         first, priority, is_ready, share, order, _ = known = self._entries[group]
-        self._entries[group] = entry = (first, priority, is_ready, share, group.row.order, group)
+        self._entries[group] = entry = (first, priority, is_ready, share, to, group)
         self._put(entry, known)
         return order
 

@@ -47,7 +47,7 @@ from maar.core.cycle.queue_ledger import Whole, whole_of
 from maar.core.cycle.state import State
 from maar.core.model.names import natural
 from maar.core.model.queue import ROOT
-from maar.core.tables.rows import Column, GroupRow
+from maar.core.tables.rows import Column, GroupOrder, GroupRow
 
 Phase = Literal["fair", "lent"]
 Standing = tuple[int, float, float, str, "_Branch"]  # priority, share, age and name; the smallest goes first
@@ -136,15 +136,15 @@ class _Namespace(_Branch):
 
     def replace(self, group: GroupState, job: Job) -> None:
         """Put a job that is not older in the place of one that waits no longer."""
-        before, created = self.jobs.entry(group)[-2][0], job[-2][0]
+        before = self.jobs.entry(group)[-2][0]
         self.jobs.replace(group, job)
-        self._change_age(before, created)
+        self._change_age(before, job[-2][0])
 
-    def advance(self, group: GroupState) -> None:
-        """The state of a class is that of its next member."""
-        before, _, _ = self.jobs.advance(group)
-        if before != group.row.created or self.turnless:
-            self._change_age(before, group.row.created)
+    def advance(self, group: GroupState, to: GroupOrder) -> None:
+        """The next member of a class has its place, which differs in age and name alone."""
+        before, _, _ = self.jobs.advance(group, to)
+        if before != to[0] or self.turnless:
+            self._change_age(before, to[0])
 
     def _change_age(self, before: float, now: float) -> None:
         if now != before:
@@ -317,7 +317,7 @@ class TurnOrder:
     def advance(self, group: GroupState) -> None:
         """A member of a class waits no longer, and the state is that of the next one."""
         namespace = self._namespaces[group.usage_path]
-        namespace.advance(group)
+        namespace.advance(group, group.row.order)
         namespace.settle()
 
     def member(self, group: GroupState) -> GroupRow:
@@ -336,8 +336,8 @@ class TurnOrder:
             self.done(group)
             return
         namespace = self._namespaces[group.usage_path]
-        before, row = namespace.age, group.of_class.rows[group.cursor + passed]
-        namespace.replace(group, (*namespace.jobs.entry(group)[:-2], row.order, group))
+        before = namespace.age
+        namespace.advance(group, group.of_class.rows[group.cursor + passed].order)
         if namespace.age != before:
             namespace.settle()
 
