@@ -3,7 +3,6 @@
 import gzip
 import hashlib
 import json
-import shutil
 import sqlite3
 import struct
 import subprocess
@@ -104,10 +103,7 @@ def test_a_recording_is_read_to_its_end(kept: Path) -> None:
     assert moments
     assert notes == []
     kinds = {
-        type(event.object).__name__
-        for one in moments
-        for event in one.events
-        if isinstance(event, Upserted)
+        type(event.object).__name__ for one in moments for event in one.events if isinstance(event, Upserted)
     }
     assert {"Node", "Queue", "PodGroup", "Pod"} <= kinds
 

@@ -46,7 +46,9 @@ def main() -> int:
             _say(line)
         if differing:
             return 1
-        _say(f"two builds of {version} are the same, byte for byte: {len(list(given.folder.iterdir()))} files")
+        _say(
+            f"two builds of {version} are the same, byte for byte: {len(list(given.folder.iterdir()))} files"
+        )
     _say(f"{version} is in {given.folder}")
     return 0
 

@@ -57,7 +57,7 @@ def base_for_building(work: Path, architecture: str, epoch: int) -> Path:
 def _unpack(root: Path, architecture: str, packages: tuple[str, ...], epoch: int) -> None:
     command = [
         "mmdebstrap", "--quiet", "--variant=extract", "--format=directory", f"--architectures={architecture}",
-        f"--include={','.join(packages)}", "--extract-hook=cp -r \"$1\"/var/cache/apt/archives \"$1\"/packages",
+        f"--include={','.join(packages)}", '--extract-hook=cp -r "$1"/var/cache/apt/archives "$1"/packages',
         SUITE, str(root),
     ]  # fmt: skip
     settings = {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "SOURCE_DATE_EPOCH": str(epoch)}
@@ -75,7 +75,9 @@ def _write_package_list(root: Path) -> None:
     place = root / "var/lib/dpkg/status.d"
     place.mkdir(parents=True)
     for package in sorted(packages_of(root).glob("*.deb")):
-        text = subprocess.run(["dpkg-deb", "--field", package], check=True, capture_output=True, text=True).stdout
+        text = subprocess.run(
+            ["dpkg-deb", "--field", package], check=True, capture_output=True, text=True
+        ).stdout
         (place / package.name.partition("_")[0]).write_text(text, encoding="utf-8")
 
 
@@ -114,7 +116,9 @@ def _add_compiled(root: Path, compiled: Path | None) -> None:
     if compiled is None:
         command = ["chroot", str(root), f"/usr/bin/python{PYTHON}", "-m", "compileall", "-q"]
         command += ["--invalidation-mode", "unchecked-hash", f"/{LIBRARY}"]
-        subprocess.run(command, check=True, env={"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "PYTHONHASHSEED": "0"})
+        subprocess.run(
+            command, check=True, env={"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "PYTHONHASHSEED": "0"}
+        )
         return
     for folder in sorted((compiled / LIBRARY).rglob("__pycache__")):
         place = folder.relative_to(compiled)

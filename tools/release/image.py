@@ -1,4 +1,4 @@
-"""The image, built from the Dockerfile by buildah: no daemon, no registry, one OCI layout with both processors.
+"""The image, built from the Dockerfile by buildah: no daemon, and one OCI layout for both processors.
 
 The build takes nothing from the network: bases are packages of Debian (`base_image`), and wheels have been
 downloaded before, each by the hash in requirements.txt. The stage that installs runs on this processor for
@@ -38,14 +38,15 @@ class Buildah:
     def __init__(self, work: Path, epoch: int) -> None:
         self._epoch = epoch
         self._command = [
-            "buildah", "--root", str(work / "storage"), "--runroot", str(work / "run"), "--storage-driver=vfs",
+            "buildah", "--root", str(work / "storage"), "--runroot", str(work / "run"),
+            "--storage-driver=vfs",
         ]  # fmt: skip
 
     def build(self, name: str, architecture: str, context: Path, file: Path, *flags: str) -> None:
         """Build an image of a Dockerfile."""
         self.run(
-            "build", "--quiet", "--isolation=chroot", f"--timestamp={self._epoch}", "--pull-never", "--layers=false",
-            f"--platform=linux/{architecture}", f"--tag={name}", f"--file={file}", *flags, str(context),
+            "build", "--quiet", "--isolation=chroot", f"--timestamp={self._epoch}", "--pull-never",
+            "--layers=false", f"--platform=linux/{architecture}", f"--tag={name}", f"--file={file}", *flags, str(context),
         )  # fmt: skip
 
     def run(self, *arguments: str) -> str:
@@ -60,17 +61,18 @@ def build_image(source: Source, work: Path, target: Path) -> Image:
     """Write the OCI layout with an image of each architecture, as a tar."""
     native = next(name for name, machine in MACHINES.items() if machine == os.uname().machine)
     buildah = Buildah(work, source.epoch)
-    _import(buildah, work, "building", native, base_for_building(work, native, source.epoch))
+    building = base_for_building(work, native, source.epoch)
     compiled, roots, wheels, made = None, dict[str, Path](), dict[str, Path](), list[str]()
     for architecture in sorted(MACHINES, key=lambda one: one != native):
-        tar = base(work, architecture, source.epoch, compiled)
+        _import(buildah, work, "building", architecture, building)  # by the name only: it runs here
+        _import(buildah, work, "base", architecture, base(work, architecture, source.epoch, compiled))
         compiled = compiled or work / f"base-{native}"
-        _import(buildah, work, "base", architecture, tar)
         wheels[architecture] = _wheels(source, work / f"wheels-{architecture}", MACHINES[architecture])
         made.append(name := f"localhost/maar:{architecture}")
         buildah.build(
             name, architecture, source.folder, source.folder / "Dockerfile",
-            f"--build-arg=BUILD=localhost/building:{native}", f"--build-arg=PYTHON=localhost/base:{architecture}",
+            f"--build-arg=BUILD=localhost/building:{architecture}",
+            f"--build-arg=PYTHON=localhost/base:{architecture}",
             f"--build-arg=WHEELS={' '.join(_platforms(MACHINES[architecture]))}",
             "--build-arg=FOUND_IN=/wheels", "--build-arg=OFFLINE=1",
             f"--build-arg=SOURCE_DATE_EPOCH={source.epoch}",
@@ -81,7 +83,9 @@ def build_image(source: Source, work: Path, target: Path) -> Image:
     for name in sorted(made):
         buildah.run("manifest", "add", "localhost/maar:all", name)
     layout = work / "layout"
-    buildah.run("manifest", "push", "--all", "--quiet", "localhost/maar:all", f"oci:{layout}:{source.version}")
+    buildah.run(
+        "manifest", "push", "--all", "--quiet", "localhost/maar:all", f"oci:{layout}:{source.version}"
+    )
     archive = target / f"maar-{source.version}-image.tar"
     pack(layout, archive, source.epoch)
     packages = sorted(work.glob("base-*-packages/*.deb"))
@@ -92,7 +96,7 @@ def _import(buildah: Buildah, work: Path, name: str, architecture: str, tar: Pat
     context = work / "import"
     shutil.rmtree(context, ignore_errors=True)
     context.mkdir()
-    tar.rename(context / "root.tar")
+    os.link(tar, context / "root.tar")
     (context / "Dockerfile").write_text("FROM scratch\nADD root.tar /\n", encoding="utf-8")
     buildah.build(f"localhost/{name}:{architecture}", architecture, context, context / "Dockerfile")
 
@@ -116,7 +120,15 @@ def _platforms(machine: str) -> list[str]:
 
 def _wheels(source: Source, folder: Path, machine: str) -> Path:
     """Download what the image installs, each file by its hash, and what builds Maar."""
-    pip = [sys.executable, "-m", "pip", "download", "--quiet", "--disable-pip-version-check", f"--dest={folder}"]
+    pip = [
+        sys.executable,
+        "-m",
+        "pip",
+        "download",
+        "--quiet",
+        "--disable-pip-version-check",
+        f"--dest={folder}",
+    ]
     needed = ["--no-deps", "--require-hashes", f"--requirement={source.folder / 'requirements.txt'}"]
     platform = [f"--platform={tag}" for tag in _platforms(machine)]
     platform += [f"--python-version={PYTHON}", "--implementation=cp", "--only-binary=:all:"]

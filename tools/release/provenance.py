@@ -21,7 +21,9 @@ BUILD_TYPE: Final = "urn:maar:make-release:1"
 BUILDER: Final = "urn:maar:builder:unnamed"
 
 
-def statement(source: Source, files: Iterable[Path], materials: Iterable[Path], builder: str = BUILDER) -> str:
+def statement(
+    source: Source, files: Iterable[Path], materials: Iterable[Path], builder: str = BUILDER
+) -> str:
     """Say from which commit and from which downloaded files the files of a release were made."""
     made = Provenance()
     definition = made.build_definition

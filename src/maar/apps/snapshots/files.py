@@ -106,7 +106,9 @@ def read(file: Path, limits: DocumentLimits = FILES) -> tuple[Snapshot, list[Obj
 def of_another_version(api_version: str) -> str:
     """What to say of a snapshot in a form that this version of Maar does not know."""
     reads = Snapshot.api_version
-    return f"a snapshot of {api_version}, and this version of Maar reads {reads}; use the version that took it"
+    return (
+        f"a snapshot of {api_version}, and this version of Maar reads {reads}; use the version that took it"
+    )
 
 
 def _too_large(limit: str) -> str:

@@ -161,9 +161,7 @@ class Recording:
         """Say that another scheduler starts here."""
         document = as_document(configuration)
         self.add(
-            Started(
-                version=__version__, scheduler_name=scheduler_name, configuration=document, format=FORMAT
-            )
+            Started(version=__version__, scheduler_name=scheduler_name, configuration=document, format=FORMAT)
         )
 
     def add(self, line: RecordedLine) -> None:
