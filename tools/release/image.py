@@ -1,8 +1,8 @@
-"""The image, built from the Dockerfile by buildah: no daemon, and one OCI layout for both processors.
+"""The image, built from the Dockerfile by buildah: an OCI layout for two processors, no daemon.
 
-The build takes nothing from the network: bases are packages of Debian (`base_image`), and wheels have been
-downloaded before, each by the hash in requirements.txt. The stage that installs runs on this processor for
-both, since pip takes wheels of any.
+The build takes nothing from the network. The bases are packages of Debian (`base_image`), and the
+wheels have been downloaded before, each by its hash in requirements.txt. The stage that installs
+runs on this processor for both, because pip installs the wheels of any processor.
 """
 
 import os
@@ -33,7 +33,7 @@ class Image:
 
 
 class Buildah:
-    """buildah with a storage of its own, so that it neither finds nor leaves anything on the machine."""
+    """buildah with its own storage: it neither finds nor leaves anything on the machine."""
 
     def __init__(self, work: Path, epoch: int) -> None:
         self._epoch = epoch
@@ -46,7 +46,8 @@ class Buildah:
         """Build an image of a Dockerfile."""
         self.run(
             "build", "--quiet", "--isolation=chroot", f"--timestamp={self._epoch}", "--pull-never",
-            "--layers=false", f"--platform=linux/{architecture}", f"--tag={name}", f"--file={file}", *flags, str(context),
+            "--layers=false", f"--platform=linux/{architecture}", f"--tag={name}", f"--file={file}",
+            *flags, str(context),
         )  # fmt: skip
 
     def run(self, *arguments: str) -> str:

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
-from maar.apps.snapshots.files import Snapshot, UnreadableSnapshotError, of_another_version, read
+from maar.apps.snapshots.files import Snapshot, UnreadableSnapshotError, read
 from maar.cli.documents import read_documents
 from maar.core.model.kinds import BadObjectError, from_document, kind_of
 from maar.core.model.metadata import Object
@@ -63,7 +63,7 @@ def take_document(manifests: Manifests, place: str, document: object) -> None:
     kind = Snapshot if (version, name) == _SNAPSHOT else kind_of(version, str(name))
     if kind is None:
         if name == Snapshot.__name__ and version.startswith("maar.sh/"):
-            manifests.errors.append(f"{place}: {of_another_version(version)}")
+            manifests.errors.append(f"{place}: {UnreadableSnapshotError.of_another_version(version)}")
         if problem := misspelt(version, name):
             manifests.errors.append(f"{place}: {problem}")
         manifests.left_out[str(name)] += 1
