@@ -14,7 +14,7 @@ from release.deterministic_tar import pack
 
 SUITE: Final = "trixie"
 PYTHON: Final = "3.13"
-PACKAGES: Final = ("base-files", "netbase", "ca-certificates", f"python{PYTHON}")
+PACKAGES: Final = ("base-files", "netbase", "ca-certificates", "libstdc++6", f"python{PYTHON}")
 FOR_BUILDING: Final = ("dash", "coreutils", "python3-pip")
 LIBRARY: Final = f"usr/lib/python{PYTHON}"
 KEPT_PROGRAMS: Final = frozenset({f"python{PYTHON}"})

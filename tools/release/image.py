@@ -19,6 +19,15 @@ from release.source import Source
 
 MACHINES: Final = {"amd64": "x86_64", "arm64": "aarch64"}  # by the names that images and wheels have for them
 GLIBC: Final = ("2_28", "2_27", "2_26", "2_24", "2_17")  # of manylinux, the newest first; Debian's is newer
+_SHARES: Final = "import maar; print(maar.fair_shares({'cpu': 4}, {'a': {'request': {'cpu': 2}}}))"
+_LIBRARIES: Final = "import cryptography.x509, httptools, kubernetes_asyncio, msgspec, numpy, uvicorn, uvloop"
+TRIED: Final = (
+    ("maar", "version"),
+    ("maar", "scheduler", "--help"),
+    ("maar", "manifests"),
+    ("python3", "-c", _SHARES),
+    ("python3", "-c", _LIBRARIES),
+)
 BUILD_TOOLS: Final = ("hatchling",)
 
 
@@ -46,7 +55,7 @@ class Buildah:
         """Build an image of a Dockerfile."""
         self.run(
             "build", "--quiet", "--isolation=chroot", f"--timestamp={self._epoch}", "--pull-never",
-            "--layers=false", f"--platform=linux/{architecture}", f"--tag={name}", f"--file={file}",
+            "--layers=false", "--identity-label=false", f"--platform=linux/{architecture}", f"--tag={name}", f"--file={file}",
             *flags, str(context),
         )  # fmt: skip
 
@@ -79,6 +88,8 @@ def build_image(source: Source, work: Path, target: Path) -> Image:
             f"--build-arg=SOURCE_DATE_EPOCH={source.epoch}",
             f"--volume={wheels[architecture]}:/wheels:ro",
         )  # fmt: skip
+        if architecture == native:
+            _try(buildah, name)
         roots[architecture] = _unpacked(buildah, name, work / f"root-{architecture}")
     buildah.run("manifest", "create", "localhost/maar:all")
     for name in sorted(made):
@@ -100,6 +111,16 @@ def _import(buildah: Buildah, work: Path, name: str, architecture: str, tar: Pat
     os.link(tar, context / "root.tar")
     (context / "Dockerfile").write_text("FROM scratch\nADD root.tar /\n", encoding="utf-8")
     buildah.build(f"localhost/{name}:{architecture}", architecture, context, context / "Dockerfile")
+
+
+def _try(buildah: Buildah, name: str) -> None:
+    """Run the programs of an image, and a computation that needs its libraries."""
+    container = buildah.run("from", "--pull-never", name)
+    try:
+        for command in TRIED:
+            buildah.run("run", "--isolation=chroot", container, "--", *command)
+    finally:
+        buildah.run("rm", container)
 
 
 def _unpacked(buildah: Buildah, name: str, into: Path) -> Path:
