@@ -5,7 +5,6 @@ import tarfile
 from pathlib import Path
 from typing import Final
 
-
 _LEVEL: Final = 6  # of gzip; 9 takes four times as long for two percent
 
 

@@ -55,8 +55,8 @@ class Buildah:
         """Build an image of a Dockerfile."""
         self.run(
             "build", "--quiet", "--isolation=chroot", f"--timestamp={self._epoch}", "--pull-never",
-            "--layers=false", "--identity-label=false", f"--platform=linux/{architecture}", f"--tag={name}", f"--file={file}",
-            *flags, str(context),
+            "--layers=false", "--identity-label=false", f"--platform=linux/{architecture}",
+            f"--tag={name}", f"--file={file}", *flags, str(context),
         )  # fmt: skip
 
     def run(self, *arguments: str) -> str:
