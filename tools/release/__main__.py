@@ -106,14 +106,16 @@ def _chart(source: Source, target: Path) -> None:
 
 def _manifests(source: Source, target: Path) -> None:
     """What `maar manifests` prints, by the code of the commit."""
-    code = "from maar.apps.manifests import installation; import sys; sys.stdout.write(installation(sys.argv[1]))"
+    code = (
+        "import sys; from maar.apps.manifests import installation; print(installation(sys.argv[1]), end='')"
+    )
     command = [sys.executable, "-P", "-c", code, f"maar:{source.version}"]
     text = _run(command, source, PYTHONPATH=str(source.folder / "src"))
     (target / f"maar-{source.version}-manifests.yaml").write_text(text, encoding="utf-8")
 
 
 def _image(source: Source, work: Path, target: Path) -> list[Path]:
-    """Write the image, what is in it, and the plugin of kubectl; the files that came from elsewhere."""
+    """Write the image, its contents and the plugin of kubectl; return what was downloaded."""
     _say("image, which takes some minutes")
     image = build_image(source, work, target)
     for architecture, root in sorted(image.roots.items()):

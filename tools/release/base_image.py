@@ -1,8 +1,8 @@
-"""What the image stands on: Debian's Python and what it needs, without a shell, from Debian's own packages.
+"""The base of the image: Python and what it needs, from Debian's packages, without a shell.
 
-mmdebstrap resolves, downloads and verifies the packages and unpacks them; none of their scripts runs, so that
-the base of another processor is made as easily as that of this one. What the scripts would have done and a
-Python needs is done here: certificates in one file, compiled modules, users.
+mmdebstrap resolves, downloads, verifies and unpacks the packages. None of their scripts runs, so
+that the base for another processor is made in the same way. What Python needs of what the scripts do is
+done here: certificates in one file, compiled modules, users.
 """
 
 import shutil
@@ -14,16 +14,17 @@ from release.deterministic_tar import pack
 
 SUITE: Final = "trixie"
 PYTHON: Final = "3.13"
-PACKAGES: Final = ("base-files", "netbase", "ca-certificates", f"python{PYTHON}")
+PACKAGES: Final = ("base-files", "netbase", "ca-certificates", "libstdc++6", f"python{PYTHON}")
 FOR_BUILDING: Final = ("dash", "coreutils", "python3-pip")
 LIBRARY: Final = f"usr/lib/python{PYTHON}"
 KEPT_PROGRAMS: Final = frozenset({f"python{PYTHON}"})
 # Nothing that runs here reads them. Each package keeps its copyright.
 LEFT_OUT: Final = (
-    "dev/*", "etc/apt", "etc/fstab", "etc/hostname", "etc/resolv.conf", "usr/share/base-files", "usr/share/bash-completion",
-    "usr/share/bug", "usr/share/debconf", "usr/share/info", "usr/share/lintian", "usr/share/locale", "usr/share/man",
-    "usr/share/perl5", "usr/share/pixmaps", "var/cache", "var/lib/apt", "var/log", f"{LIBRARY}/ensurepip",
-    f"{LIBRARY}/idlelib", f"{LIBRARY}/pydoc_data", f"{LIBRARY}/turtledemo",
+    "dev/*", "etc/apt", "etc/fstab", "etc/hostname", "etc/resolv.conf", "usr/share/base-files",
+    "usr/share/bash-completion", "usr/share/bug", "usr/share/debconf", "usr/share/info",
+    "usr/share/lintian", "usr/share/locale", "usr/share/man", "usr/share/perl5", "usr/share/pixmaps",
+    "var/cache", "var/lib/apt", "var/log", f"{LIBRARY}/ensurepip", f"{LIBRARY}/idlelib",
+    f"{LIBRARY}/pydoc_data", f"{LIBRARY}/turtledemo",
 )  # fmt: skip
 USERS: Final = {
     "etc/passwd": "root:x:0:0:root:/root:/sbin/nologin\nmaar:x:65532:65532:maar:/nonexistent:/sbin/nologin\n",
@@ -32,7 +33,7 @@ USERS: Final = {
 
 
 def base(work: Path, architecture: str, epoch: int, compiled: Path | None) -> Path:
-    """Write the tar of a base; `compiled` is the root of one whose compiled modules are taken over."""
+    """Write the tar of a base; it takes compiled modules over from the root of another."""
     root = work / f"base-{architecture}"
     _unpack(root, architecture, PACKAGES, epoch)
     _write_package_list(root)
@@ -57,7 +58,7 @@ def base_for_building(work: Path, architecture: str, epoch: int) -> Path:
 def _unpack(root: Path, architecture: str, packages: tuple[str, ...], epoch: int) -> None:
     command = [
         "mmdebstrap", "--quiet", "--variant=extract", "--format=directory", f"--architectures={architecture}",
-        f"--include={','.join(packages)}", "--extract-hook=cp -r \"$1\"/var/cache/apt/archives \"$1\"/packages",
+        f"--include={','.join(packages)}", '--extract-hook=cp -r "$1"/var/cache/apt/archives "$1"/packages',
         SUITE, str(root),
     ]  # fmt: skip
     settings = {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "SOURCE_DATE_EPOCH": str(epoch)}

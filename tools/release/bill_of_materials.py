@@ -4,7 +4,7 @@ import hashlib
 import re
 from collections.abc import Iterable
 from datetime import UTC, datetime
-from importlib.metadata import Distribution, MetadataPathFinder
+from importlib.metadata import Distribution, distributions
 from pathlib import Path
 from typing import Final
 from uuid import UUID, uuid5
@@ -33,18 +33,14 @@ def of_wheel(wheel: Path, requirements: Path, version: str, epoch: int) -> str:
 
 def of_image(root: Path, wheels: Path, name: str, version: str, epoch: int) -> str:
     """The packages of Debian and of Python that are in the files of an image."""
-    files = {canonicalize_name(parse_wheel_filename(file.name)[0]): file for file in wheels.glob("*.whl")}
-    installed = MetadataPathFinder.find_distributions(_context(root / SITE))
+    files: dict[str, Path] = {
+        canonicalize_name(parse_wheel_filename(file.name)[0]): file for file in wheels.glob("*.whl")
+    }
+    installed = distributions(path=[str(root / SITE)])
     components = [_installed(one, files) for one in installed]
     components += [_debian(file.read_text(encoding="utf-8")) for file in (root / PACKAGES).iterdir()]
     image = Component(name=name, version=version, type=ComponentType.CONTAINER, bom_ref=name)
     return _text(image, components, epoch)
-
-
-def _context(site: Path) -> "MetadataPathFinder.Context":  # type: ignore[name-defined]
-    from importlib.metadata import DistributionFinder  # noqa: PLC0415
-
-    return DistributionFinder.Context(path=[str(site)])
 
 
 def _installed(one: Distribution, files: dict[str, Path]) -> Component:

@@ -3,13 +3,18 @@
 import gzip
 import tarfile
 from pathlib import Path
+from typing import Final
+
+_LEVEL: Final = 6  # of gzip; 9 takes four times as long for two percent
 
 
 def pack(folder: Path, target: Path, epoch: int, prefix: str = "") -> None:
     """Pack a folder: sorted, of root, at one time; gzipped where the name says so."""
     with target.open("wb") as file:
         if target.suffix == ".gz":
-            with gzip.GzipFile(filename="", mode="wb", fileobj=file, mtime=epoch) as packed:
+            with gzip.GzipFile(
+                filename="", mode="wb", fileobj=file, mtime=epoch, compresslevel=_LEVEL
+            ) as packed:
                 _write(folder, packed, epoch, prefix)
         else:
             _write(folder, file, epoch, prefix)

@@ -1,8 +1,8 @@
-"""Writes tests/kept/v<version>: files as this version of Maar keeps them, which later ones must still open.
+"""Writes tests/kept/v<version>: what this version of Maar keeps, and later ones must still open.
 
-Run it once for each release, from the code that is released: `python tools/release/kept_files.py`. It runs
-`maar up` with a little of everything, `maar scheduler --record` beside it, a snapshot and a backup. Keys,
-tokens and kubeconfigs of the folder are left out.
+Run it once for each release, from the code that is released: `python tools/release/kept_files.py`.
+It runs `maar up` with a little of everything and `maar scheduler --record` beside it, and takes a
+snapshot and a backup. Keys, tokens and kubeconfigs of the folder are left out.
 """
 
 import gzip

@@ -1,4 +1,4 @@
-"""`kubectl maar` for krew: the files of the image with a launcher, so that it needs no Python of the machine."""
+"""`kubectl maar` for krew: the files of the image with a launcher, so it brings its Python."""
 
 import shutil
 from pathlib import Path

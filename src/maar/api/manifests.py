@@ -10,7 +10,7 @@ from typing import Final
 from maar.api.documents import read_documents
 from maar.api.errors import InputError
 from maar.apps.snapshots.configuration import from_recorded
-from maar.apps.snapshots.files import Snapshot, UnreadableSnapshotError, of_another_version, read
+from maar.apps.snapshots.files import Snapshot, UnreadableSnapshotError, read
 from maar.core.model.kinds import BadObjectError, from_document, kind_of
 from maar.core.model.metadata import Object
 from maar.core.model.misspelt_kinds import misspelt
@@ -74,7 +74,7 @@ def take_document(manifests: Manifests, place: str, document: object) -> None:
     kind = Snapshot if (version, name) == _SNAPSHOT else kind_of(version, str(name))
     if kind is None:
         if name == Snapshot.__name__ and version.startswith("maar.sh/"):
-            manifests.errors.append(f"{place}: {of_another_version(version)}")
+            manifests.errors.append(f"{place}: {UnreadableSnapshotError.of_another_version(version)}")
         if problem := misspelt(version, name):
             manifests.errors.append(f"{place}: {problem}")
         manifests.left_out[str(name)] += 1

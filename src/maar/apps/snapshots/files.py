@@ -6,7 +6,7 @@ import zlib
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from tempfile import NamedTemporaryFile
-from typing import ClassVar, Final
+from typing import ClassVar, Final, Self
 
 import msgspec
 import yaml
@@ -40,7 +40,15 @@ class Snapshot(Object, frozen=True, kw_only=True, tag="Snapshot"):
 
 
 class UnreadableSnapshotError(ValueError):
-    """A file that is not a snapshot, or a damaged one."""
+    """A file that is not a snapshot, or a damaged one, or one of another version of Maar."""
+
+    @classmethod
+    def of_another_version(cls, api_version: str) -> Self:
+        """A snapshot in a form that this version of Maar does not know."""
+        return cls(
+            f"a snapshot of {api_version}, and this version of Maar reads {Snapshot.api_version}; use the"
+            " version that took it"
+        )
 
 
 def write(file: Path, snapshot: Snapshot, objects: Iterable[Object]) -> None:
@@ -83,7 +91,7 @@ def read(file: Path, limits: DocumentLimits = FILES) -> tuple[Snapshot, list[Obj
         with gzip.open(file) if is_packed else file.open("rb") as opened:
             if (head := opened.read(len(_HEAD))) != _HEAD:
                 if later := _LATER.match(head):
-                    raise UnreadableSnapshotError(of_another_version(f"maar.sh/{later[1].decode()}"))
+                    raise UnreadableSnapshotError.of_another_version(f"maar.sh/{later[1].decode()}")
                 if is_packed:
                     raise UnreadableSnapshotError("it is packed and no snapshot of Maar; unpack it first")
                 return None
@@ -101,14 +109,6 @@ def read(file: Path, limits: DocumentLimits = FILES) -> tuple[Snapshot, list[Obj
         raise UnreadableSnapshotError("nested too deeply to be a snapshot of Maar; take it again") from None
     except (msgspec.DecodeError, UnicodeDecodeError, BadObjectError) as error:
         raise UnreadableSnapshotError(f"cannot be read: {error}; take it again") from None
-
-
-def of_another_version(api_version: str) -> str:
-    """What to say of a snapshot in a form that this version of Maar does not know."""
-    reads = Snapshot.api_version
-    return (
-        f"a snapshot of {api_version}, and this version of Maar reads {reads}; use the version that took it"
-    )
 
 
 def _too_large(limit: str) -> str:

@@ -9,7 +9,7 @@ from fcntl import LOCK_EX, LOCK_NB, flock
 from hashlib import blake2b
 from io import BufferedRandom
 from pathlib import Path
-from typing import Final
+from typing import ClassVar, Final
 
 import msgspec
 
@@ -27,7 +27,6 @@ from maar.core.views.reduced_objects import reduced
 
 _LOG: Final = logging.getLogger(__name__)
 
-FORMAT: Final = 1  # of the lines; a line that means something else than before makes the next one
 LARGEST: Final = 2**30  # bytes; a recording that is forgotten must not fill the disk
 _NOTHING: Final = msgspec.Raw()
 PARTS: Final = (
@@ -38,6 +37,8 @@ PARTS: Final = (
 
 class Started(Record, frozen=True, tag=True, tag_field="line"):
     """A scheduler has started; it knows nothing yet."""
+
+    newest_format: ClassVar[int] = 1  # a line that means something else than before makes the next one
 
     version: str
     scheduler_name: str
@@ -161,7 +162,12 @@ class Recording:
         """Say that another scheduler starts here."""
         document = as_document(configuration)
         self.add(
-            Started(version=__version__, scheduler_name=scheduler_name, configuration=document, format=FORMAT)
+            Started(
+                version=__version__,
+                scheduler_name=scheduler_name,
+                configuration=document,
+                format=Started.newest_format,
+            )
         )
 
     def add(self, line: RecordedLine) -> None:

@@ -9,7 +9,6 @@ import msgspec
 
 from maar.apps.snapshots.configuration import from_recorded
 from maar.apps.snapshots.recording import (
-    FORMAT,
     PARTS,
     Configured,
     Decided,
@@ -162,10 +161,11 @@ def parsed_lines(lines: Iterable[bytes], notes: list[str]) -> Iterator[tuple[int
                 raise BadRecordingError(broken) from None
             broken = f"line {number}: not a line of a recording: {error}"
             continue
-        if isinstance(line, Started) and line.format > FORMAT:
+        if isinstance(line, Started) and line.format > Started.newest_format:
             raise BadRecordingError(
                 f"line {number}: recorded by Maar {line.version} in format {line.format}, and this is"
-                f" {__version__}, which reads format {FORMAT}; use it with the version that recorded it"
+                f" {__version__}, which reads format {Started.newest_format}; use the version that"
+                " recorded it"
             )
         if broken and not isinstance(line, Started):
             raise BadRecordingError(broken)
