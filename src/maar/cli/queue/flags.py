@@ -57,7 +57,7 @@ GuaranteeOption = Annotated[
         help="What is reserved for it: amounts, or parts of the total.",
     ),
 ]
-DeservedOption = Annotated[
+_Deserved = Annotated[
     WrittenAmounts | None,
     typer.Option(
         parser=amounts, metavar=_LISTED, help="Its soft guarantee: its while it asks for it, else lent."
@@ -105,7 +105,7 @@ ChangedGuaranteeOption = Annotated[
         "--guarantee", parser=changed_parts, metavar="cpu=20%,memory-", help="What is reserved for it."
     ),
 ]
-ChangedDeservedOption = Annotated[
+_ChangedDeserved = Annotated[
     WrittenAmounts | None,
     typer.Option(
         "--deserved",
@@ -142,7 +142,7 @@ class QueueFlags:
     parent: ParentOption = None
     capability: CapabilityOption = None
     guarantee: GuaranteeOption = None
-    deserved: DeservedOption = None
+    deserved: _Deserved = None
     reclaimable: ReclaimableOption = None
     priority: PriorityOption = None
     request: RequestOption = None
@@ -170,7 +170,7 @@ class QueueChanges(QueueFlags):
 
     capability: ChangedCapabilityOption = None
     guarantee: ChangedGuaranteeOption = None
-    deserved: ChangedDeservedOption = None
+    deserved: _ChangedDeserved = None
     request: ChangedRequestOption = None
 
 

@@ -125,7 +125,7 @@ def water_fill(budget: Ints, weight: Ints, floor: Ints, ceiling: Ints, groups: G
 
 
 def _countable(weight: Ints, groups: Groups) -> Ints:
-    """Weights in the same proportions that can be counted with: small ones, or else Python's integers.
+    """Weights in the same proportions to count with: small ones, or else Python's integers.
 
     Amounts serve as weights too (soft guarantees), and in every group these have much in common.
     """
