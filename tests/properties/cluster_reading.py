@@ -202,8 +202,7 @@ class Reading:
         return Amounts({one: units - gated[one] for one, units in least.items()}) | first
 
     def _claim(self, name: str) -> QueueDemand:
-        queue = self.queues[name]
-        created = queue.metadata.creation_timestamp
+        queue, created = self.queues[name], self.queues[name].metadata.creation_timestamp
         request: Mapping[str, int] = self._leaf_request(name)
         if queue.spec.request is not None:  # nobody declares how many pods they will have
             request = {PODS: request.get(PODS, 0), **queue.spec.request}

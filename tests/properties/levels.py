@@ -93,7 +93,7 @@ class Level:
         return laid_out(self.target, boxes)
 
     def exact_floors(self) -> dict[str, Fraction]:
-        """The floors before whole units where soft guarantees do not all fit: these are the weights then."""
+        """The floors before whole units where soft guarantees, which are the weights, do not all fit."""
         soft = [s for s in self.siblings if s.entitled > s.guarantee]
         others = {s.claim.name: Fraction(s.guarantee) for s in self.siblings if s not in soft}
         boxes = [Box(s.claim.name, s.rolled.soft_guarantee, s.guarantee, s.entitled) for s in soft]

@@ -101,7 +101,7 @@ class Cell:
 
 
 def share_level(budget: int, siblings: Sequence[Cell]) -> None:
-    """Guarantees first, then soft ones; then the one level at which the siblings take what there is."""
+    """Guarantees first, then soft ones; then the one level at which siblings take what there is."""
     for cell, guarantee in zip(siblings, guarantees_in_force(budget, siblings), strict=True):
         cell.in_force = guarantee
     for cell, floor_in_force in zip(siblings, floors_in_force(budget, siblings), strict=True):
@@ -129,7 +129,7 @@ def guarantees_in_force(budget: int, siblings: Sequence[Cell]) -> list[int]:
 
 
 def floors_in_force(budget: int, siblings: Sequence[Cell]) -> list[int]:
-    """Return what the siblings are entitled to: of soft guarantees the largest part that holds together.
+    """Return what siblings are entitled to: of soft guarantees the largest part that fits.
 
     It lies between two of the parts where a soft guarantee comes to more than the guarantee, or to as much
     as can be used.

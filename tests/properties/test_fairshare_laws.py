@@ -51,7 +51,7 @@ def test_f2_deserved_lies_between_floor_and_ceiling(case: Case) -> None:
 
 @for_all_trees()
 def test_f2_floors_are_soft_guarantees_or_the_same_part_of_each(case: Case) -> None:
-    """Where they do not fit they take the whole budget, and one part of all soft guarantees explains each."""
+    """Where they do not fit they take the whole budget, and one part of them all explains each."""
     for level in case.levels():
         if not level.is_short:
             assert all(sibling.floor == sibling.entitled for sibling in level.siblings), level
@@ -176,7 +176,7 @@ def test_f6_more_weight_never_means_less(case: Case) -> None:
 
 @for_all_trees()
 def test_f6_removing_a_queue_never_makes_another_poorer(case: Case) -> None:
-    """But for one unit per level. Another is one that neither was part of the queue nor had it as a part.
+    """But for one unit per level. Another neither was part of the queue nor had it as a part.
 
     An inner queue claims less without one of its children. So where it sets no soft guarantee itself and
     those on its level do not fit, what is below it may get poorer.
@@ -272,7 +272,7 @@ def as_leaf(case: Case, name: str, parent: str) -> QueueDemand:
 
 @for_all_trees()
 def test_f8_asking_for_more_than_one_can_use_yields_no_more_of_what_one_can_use(case: Case) -> None:
-    """To the unit, unless an inner queue claims more of soft guarantees that do not fit because of it."""
+    """To the unit, unless an inner queue claims more of soft guarantees that do not fit."""
     leaf = case.rng.choice(case.tree.leaves)
     claim = case.tree.by_name[leaf]
     usable = {resource: claim.request.get(resource, 0) for resource in case.shares[leaf].deserved}

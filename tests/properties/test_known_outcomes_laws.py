@@ -19,6 +19,7 @@ from maar.core.policy.configuration import parse
 from maar.core.reporting.group_status import says
 from properties.clusters import configured
 from properties.crowds import ContestedCrowd, Crowd, configuration
+from properties.entitled_crowds import EntitledCrowd
 from properties.how_many import cases
 
 CROWDS: Final = cases(60)
@@ -26,10 +27,11 @@ CYCLES: Final = 12
 HOLDING_ROOM: Final = parse(configured(["sla"], {"sla": {"sla-waiting-time": "0s", "depth": 2}}))
 
 
+@pytest.mark.parametrize("kind", [Crowd, EntitledCrowd], ids=["any", "entitled"])
 @pytest.mark.parametrize("number", range(CROWDS))
-def test_an_engine_that_has_lived_decides_as_a_new_one(seed: int, number: int) -> None:
+def test_an_engine_that_has_lived_decides_as_a_new_one(seed: int, number: int, kind: type[Crowd]) -> None:
     rng = Random(f"{seed} lived {number}")
-    crowd = Crowd(rng, configuration(rng, counts_use=False))  # use is counted from when an engine starts
+    crowd = kind(rng, configuration(rng, counts_use=False))  # use is counted from when an engine starts
     for plan in crowd.live(CYCLES):
         new = Engine(crowd.configuration)
         new.feed(crowd.events())
@@ -61,7 +63,7 @@ def said(outcome: GroupOutcome) -> tuple[object, ...]:
     return outcome.phase, outcome.is_unschedulable, reason is None, reason == Reason.PLANNED_START
 
 
-@pytest.mark.parametrize("kind", [Crowd, ContestedCrowd], ids=["any", "contested"])
+@pytest.mark.parametrize("kind", [Crowd, ContestedCrowd, EntitledCrowd], ids=["any", "contested", "entitled"])
 @pytest.mark.parametrize("number", range(CROWDS))
 def test_groups_that_are_alike_fare_as_if_each_had_its_own_turns(
     seed: int, number: int, kind: type[Crowd]

@@ -227,7 +227,7 @@ class Recipe:
         )
 
     def _soft_guarantee(self, name: str, nominal: Mapping[str, int], *, is_leaf: bool) -> dict[str, int]:
-        """Some resources' amounts, of most leaves or of a few inner queues too; they seldom all fit."""
+        """Amounts of some resources, of leaves and of fewer inner queues; they seldom all fit."""
         rng, (chance, greed) = self.random(f"{name} is entitled"), self.entitled
         return {
             resource: self._amount(rng, amount, rng.choice((1, 2, 3, 5)) * greed)

@@ -90,7 +90,7 @@ class Case:
         return {(level.parent, level.resource) for level in self.levels() if level.is_short}
 
     def borrows_claims(self, name: str, resource: str, among: Collection[str]) -> bool:
-        """Whether one of these is above a queue, claims what its children do, and stands on a short level."""
+        """Whether one of these above a queue claims what its children do, on a short level."""
         return any(
             (self.tree.by_name[above].parent, resource) in self.short
             for above in self.tree.above(name)

@@ -101,8 +101,8 @@ metrics: {type: prometheus, interval: 30s}
 """
 SUPPORTED_ACTIONS = "Supported: enqueue, allocate, backfill, reclaim, preempt, cleanup"
 SUPPORTED_PLUGINS = (
-    "Supported: priority, gang, conformance, overcommit, drf, predicates, proportion, nodeorder, binpack, "
-    "sla, usage"
+    "Supported: priority, gang, conformance, overcommit, drf, predicates, proportion, capacity, nodeorder, "
+    "binpack, sla, usage"
 )
 SUPPORTED_BINPACK = (
     "Supported: binpack.weight, binpack.cpu, binpack.memory, binpack.resources, binpack.resources.<name>"
@@ -164,7 +164,7 @@ def test_the_default_has_every_action_and_every_plugin_in_its_usual_tier() -> No
         ("priority", 1), ("gang", 1), ("conformance", 1), ("overcommit", 2), ("drf", 2), ("predicates", 2),
         ("proportion", 2), ("nodeorder", 2), ("binpack", 2),
     ]  # fmt: skip
-    assert {one.name for one in DEFAULT.plugins} == PLUGINS.keys() - {"sla", "usage"}
+    assert {one.name for one in DEFAULT.plugins} == PLUGINS.keys() - {"sla", "usage", "capacity"}
     assert DEFAULT.sla is None
     assert DEFAULT.usage is None
     assert (DEFAULT.overcommit_factor, DEFAULT.grace_seconds) == (Fraction("1.2"), 60)
@@ -348,7 +348,11 @@ def test_every_switch_that_brings_no_warning_is_asked_for() -> None:
         cluster = read_cluster(fields)
     noting = NotingConfiguration(ACTIONS, DEFAULT.plugins)
     assert list(plans(cluster.objects(), noting, cycles=2))
-    known = {(name, switch) for name, plugin in PLUGINS.items() for switch in plugin.effective_switches}
+    known = {
+        (plugin.stands_for or name, switch)
+        for name, plugin in PLUGINS.items()
+        for switch in plugin.effective_switches
+    }
     assert known - Noted.read == set()
 
 

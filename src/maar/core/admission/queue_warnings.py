@@ -60,7 +60,7 @@ def guarantee_too_large(queue: QueueCase) -> Iterator[Problem]:
 
 
 def deserved(queue: QueueCase) -> Iterator[Problem]:
-    """A soft guarantee counts from the guarantee to the capability, and children's within their parent's."""
+    """A soft guarantee counts from guarantee to capability, and children's within their parent's."""
     is_changed = queue.old is None or queue.old.spec.deserved != queue.spec.deserved
     if is_changed or queue.is_resized:
         guaranteed = queue.known.reservations.declared(queue.new)

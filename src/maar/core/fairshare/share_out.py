@@ -18,12 +18,12 @@ from maar.core.model.plan import Constraint
 CONSTRAINTS: Final[tuple[Constraint, ...]] = get_args(Constraint)
 _REQUEST, _CAPABILITY, _GUARANTEE, _SOFT_GUARANTEE, _FAIR_SHARE, _PARENT = range(len(CONSTRAINTS))
 UNLIMITED: Final = LARGEST_AMOUNT + 1  # more than any request
-UNSET: Final = -1  # a soft guarantee that a queue does not set
+_UNSET: Final = -1  # a soft guarantee that a queue does not set
 
 
 @dataclass(frozen=True, eq=False)
 class DemandColumns:
-    """What the queues of a tree claim; a capability that is not set is UNLIMITED, a soft guarantee UNSET."""
+    """What the queues of a tree claim; a capability that is not set is UNLIMITED."""
 
     resources: tuple[str, ...]
     total: Ints  # [R]
@@ -52,7 +52,7 @@ class DemandColumns:
         row = {resource: index for index, resource in enumerate(resources)}
         shape = (len(resources), len(tree.claims))
         guarantee, request = np.zeros(shape, np.int64), np.zeros(shape, np.int64)
-        capability, soft = np.full(shape, UNLIMITED), np.full(shape, UNSET)
+        capability, soft = np.full(shape, UNLIMITED), np.full(shape, _UNSET)
         for queue, claim in enumerate(tree.claims):
             for resource, amount in claim.guarantee.items():
                 guarantee[row[resource], queue] = _bounded(amount)
@@ -83,14 +83,7 @@ class ShareColumns:
     ceiling: Ints  # [R, Q]
     binding: npt.NDArray[np.int8]  # [R, Q]
     reduced: Flags  # [Q]
-
-    @property
-    def stands_on_soft(self) -> Flags | None:
-        """Where a queue has just what its soft guarantee gives it; None where no queue sets one. [R, Q]"""
-        if self.soft_guarantee is None:
-            return None
-        stands: Flags = (self.deserved == self.floor) & (self.floor > self.guarantee)
-        return stands
+    stands_on_soft: Flags | None  # [R, Q] it has just what its soft guarantee gives it; or None as above
 
 
 def share_columns(tree: QueueTree, claims: DemandColumns, weight: Ints | None = None) -> ShareColumns:
@@ -108,7 +101,7 @@ class _Wanted(NamedTuple):
 
 
 def _roll_up(tree: QueueTree, claims: DemandColumns) -> _Wanted:
-    """Add guarantees and requests up from the leaves, and floors where a queue sets no soft guarantee."""
+    """Add guarantees, requests and, where queues set no soft guarantee, floors up from the leaves."""
     guarantee = claims.guarantee.copy()  # [R, Q]
     soft = None if claims.soft_guarantee is None else claims.soft_guarantee.copy()  # [R, Q]
     request = np.where(tree.is_leaf, claims.request, 0)  # [R, Q]
@@ -119,7 +112,7 @@ def _roll_up(tree: QueueTree, claims: DemandColumns) -> _Wanted:
         if soft is not None:
             floors = _sums(_floor(guarantee[:, here], soft[:, here], ceiling), level, groups)
             own = soft[:, level.parents]
-            soft[:, level.parents] = np.where(own == UNSET, floors, own)
+            soft[:, level.parents] = np.where(own == _UNSET, floors, own)
         reserved = np.maximum(guarantee[:, level.parents], _sums(guarantee[:, here], level, groups))
         guarantee[:, level.parents] = np.minimum(reserved, claims.capability[:, level.parents])
     guarantee[:, 0] = np.minimum(guarantee[:, 0], claims.capability[:, 0])  # a root without children too
@@ -154,9 +147,12 @@ def _flow_down(tree: QueueTree, claims: DemandColumns, wanted: _Wanted, weight: 
         real_capability[:, here] = np.clip(left, 0, claims.capability[:, here])
     ceiling = _ceiling(guarantee, request, claims.capability)
     reduced = np.asarray(((guarantee < wanted.guarantee) | (guarantee < claims.guarantee)).any(axis=0))
+    stands = None if soft is None else (deserved == floor) & (floor > guarantee)
     bounds = _Bounds(guarantee, floor, request, claims.capability)
     binding = _bindings(tree, deserved, bounds, on_floor)
-    return ShareColumns(deserved, real_capability, guarantee, soft, floor, request, ceiling, binding, reduced)
+    return ShareColumns(
+        deserved, real_capability, guarantee, soft, floor, request, ceiling, binding, reduced, stands
+    )
 
 
 class _Bounds(NamedTuple):

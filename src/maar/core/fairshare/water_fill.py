@@ -15,6 +15,10 @@ rounded down; the units that are left over go to the largest remainders, the old
 One entry is one child for one resource; the entries of a group lie together, the older child first. One call
 handles all groups of one level of the tree, for all resources. Axis letters: E entries, G groups, V events.
 
+Floors are found in the same way, where queues have soft guarantees: with these as weights, from the
+guarantees up to what the soft guarantees come to if all of them hold. The level is then the part of the soft
+guarantees that holds, at most 1.
+
 Invariants.
 - Every entry gets at least its floor and at most its ceiling.
 - A group gets the smaller of its budget and the sum of its ceilings, to the unit. The caller has scaled the
@@ -22,7 +26,9 @@ Invariants.
 - No share differs from clamp(level x weight, floor, ceiling) by a whole unit or more.
 - Weights are below 2^22, siblings fewer than 2^19 and amounts below 2^62. A remainder is below the sum of
   the weights of a group, so that products of remainders and weights fit in 64 bits (19 + 22 + 22). Sums may
-  wrap around; they are right again wherever the true value fits, and a float shows whether it does.
+  wrap around; they are right again wherever the true value fits, and a float shows whether it does. Amounts
+  as weights may be larger: then the same arithmetic runs on Python's integers, which have as many bits as
+  they need.
 
 Complexity. O(V log V) for sorting the events, V at most 2 E; everything else is linear. An entry without a
 floor rises from the start and has one event.
@@ -45,7 +51,7 @@ Flags = npt.NDArray[np.bool_]
 Floats = npt.NDArray[np.float64]
 NumbersT = TypeVar("NumbersT", Ints, Floats)
 
-WEIGHTS_BELOW: Final = 2**22  # exact arithmetic in 64 bits depends on it
+WEIGHTS_BELOW: Final = 2**22  # exact arithmetic in 64 bits depends on it; larger ones take more bits
 
 # Sums wrap around in 64 bits and are right again where the true value fits. A float shows whether it
 # does: budgets stay below 2^62, so a sum that is certainly more than a budget need not fit.
@@ -111,28 +117,17 @@ def water_fill(budget: Ints, weight: Ints, floor: Ints, ceiling: Ints, groups: G
         entries = np.flatnonzero(is_short[groups.of] & (floor < ceiling))
         group = groups.of[entries]
         short = Groups.by_number((np.cumsum(is_short) - 1)[group])
-        weights = _countable(weight[entries], short)
-        numbers = weights.dtype
+        weights = weight[entries]
+        numbers = object if int(weights.max()) >= WEIGHTS_BELOW else np.int64  # Python's integers where large
         filled = _fill(
             to_share[is_short].astype(numbers, copy=False),
-            weights,
+            weights.astype(numbers, copy=False),
             floor[entries].astype(numbers, copy=False),
             np.minimum(ceiling[entries], budget[group] + 1).astype(numbers, copy=False),  # keeps sums small
             short,
         )
         deserved[entries], on_floor[entries] = filled
     return Filled(deserved, on_floor)
-
-
-def _countable(weight: Ints, groups: Groups) -> Ints:
-    """Weights in the same proportions that can be counted with: small ones, or else Python's integers.
-
-    Amounts serve as weights too (soft guarantees), and in every group these have much in common.
-    """
-    if int(weight.max()) < WEIGHTS_BELOW:
-        return weight
-    weight = weight // np.gcd.reduceat(weight, groups.starts)[groups.of]
-    return weight if int(weight.max()) < WEIGHTS_BELOW else weight.astype(object)
 
 
 def scale_down(budget: Ints, guarantee: Ints, groups: Groups) -> Ints:
@@ -172,8 +167,8 @@ def largest_remainders(units: Ints, remainder: Ints, group: Ints) -> Flags:
     chosen = np.zeros(len(group), dtype=np.bool_)
     odd = np.flatnonzero((remainder > 0) & (units > 0)[group])
     if odd.size:
-        order = odd[np.argsort(-remainder[odd], kind="stable")]
-        order = order[np.argsort(group[order], kind="stable")]
+        largest_first = group[odd] * (int(remainder.max()) + 1) - remainder[odd]
+        order = odd[np.argsort(largest_first, kind="stable")]
         group = group[order]
         first = np.flatnonzero(np.diff(group, prepend=-1))
         place = np.arange(len(order)) - np.repeat(first, np.diff(first, append=len(order)))
@@ -192,6 +187,7 @@ def _fill(target: Ints, weight: Ints, floor: Ints, ceiling: Ints, groups: Groups
     extra = part // slope
     even = whole * weight + extra  # [E] level x weight, rounded down; it wraps only where it is not used
     odd = np.where(rising, part - extra * slope, 0)  # [E]
+    odd = _ranks(odd) if odd.dtype == object else odd
     deserved = np.where(rising, even, np.where(level.topped, ceiling, floor))
     spent = np.add.reduceat(deserved - floor, groups.starts)  # [G]
     deserved += largest_remainders(target - spent, odd, groups.of)

@@ -14,13 +14,11 @@ from maar.core.policy.grammar import (
     ACTIONS,
     ACTIONS_BY_NAME,
     ACTIONS_NOT_IN_MAAR,
-    ARGUMENTS_OF_OTHER_NAMES,
     BINPACK_RESOURCES,
     FACTOR,
     GRACE,
     HALF_LIFE,
     NOT_IN_MAAR,
-    OTHER_NAMES,
     PLUGINS,
     STRENGTH,
     SWITCHES,
@@ -41,6 +39,7 @@ _NOT_VOLCANOS_USAGE: Final = (
     "Volcano's usage places pods by the load of nodes; Maar's lets queues and namespaces that used more than "
     "their part while others waited come later. Leave it out where only the first was wanted"
 )
+_OTHER_NAMES: Final = {name: one.stands_for for name, one in PLUGINS.items() if one.stands_for}
 _ALWAYS_PACKED: Final = frozenset({CPU, MEMORY})
 _NO_PROVIDERS: Final[Mapping[str, PluginFactory]] = MappingProxyType({})
 _USUAL_ARGUMENTS: Final = {
@@ -126,12 +125,11 @@ def _plugins(tiers: Entry, third_party: Mapping[str, PluginFactory]) -> tuple[Pl
                 "leave enableHierarchy out, Maar's queues are a tree without it"
             )
         configured += here.values()
-    for other in (OTHER_NAMES.keys() & places.keys()) - third_party.keys():
-        own = OTHER_NAMES[other]
-        if own in places:
-            tiers.warn(f"{other} and {own} are one plugin in Maar: what {places[own]} says of it counts")
-            configured = [plugin for plugin in configured if plugin.name != other]
-        configured = [replace(plugin, name=own) if plugin.name == other else plugin for plugin in configured]
+    for name, own in _OTHER_NAMES.items():
+        if name in places and own in places:
+            tiers.warn(f"{name} and {own} are one plugin in Maar: what {places[own]} says of it counts")
+            configured = [plugin for plugin in configured if plugin.name != name]
+    configured = [replace(one, name=_OTHER_NAMES.get(one.name, one.name)) for one in configured]
     if not configured:
         tiers.warn("no plugin is configured: nothing filters, orders or protects")
     return tuple(configured)
@@ -143,15 +141,15 @@ def _plugin(
     """One plugin; None where it is refused or left out. `places` has the path of each that was configured."""
     known = (*PLUGINS, *sorted(third_party.keys() - PLUGINS.keys()))
     found = entry.known_fields(("name", "arguments", *SWITCHES))
-    name = _name(entry, found, "plugin", known, places, tolerated=(*NOT_IN_MAAR, *OTHER_NAMES))
+    name = _name(entry, found, "plugin", known, places, tolerated=NOT_IN_MAAR)
     if name is None:
         return None
-    if name in OTHER_NAMES and name not in known:
-        return _under_other_name(entry, found, name, tier)
     if name not in known:
         _leave_out(entry, found, name)
         return None
     effective = PLUGINS[name].effective_switches if name in PLUGINS else THIRD_PARTY_SWITCHES
+    if name == "capacity" and "enableHierarchy" in found and found["enableHierarchy"].value in (True, "true"):
+        effective |= {"enableHierarchy"}  # Maar's queues are a tree: that is what it asks for
     switches = _switches({key: one for key, one in found.items() if key in SWITCHES}, effective)
     arguments = found.get("arguments", Entry(entry.path, {}, entry.remarks))
     if name in PLUGINS:
@@ -163,17 +161,6 @@ def _plugin(
     own = {key: one.value for key, one in arguments.fields().items()}
     made = _hooks_of(entry, name, third_party[name], own) if isinstance(arguments.value, Mapping) else None
     return Plugin(name, tier, switches, own, made)
-
-
-def _under_other_name(entry: Entry, found: Mapping[str, Entry], name: str, tier: int) -> Plugin:
-    """A plugin that Maar has under another name; its queues are a tree, as `enableHierarchy` asks for."""
-    written = {key: one for key, one in found.items() if key in SWITCHES}
-    effective = PLUGINS[OTHER_NAMES[name]].effective_switches
-    if "enableHierarchy" in written and written["enableHierarchy"].value in (True, "true"):
-        effective |= {"enableHierarchy"}
-    arguments = found.get("arguments", Entry(entry.path, {}, entry.remarks))
-    values = _arguments(arguments, name, ARGUMENTS_OF_OTHER_NAMES[name])
-    return Plugin(name, tier, _switches(written, effective), values)
 
 
 def _leave_out(entry: Entry, found: Mapping[str, Entry], name: str) -> None:

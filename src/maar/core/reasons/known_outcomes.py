@@ -217,7 +217,7 @@ class KnownOutcomes:
         return found
 
     def _siblings_below(self, parent: int) -> object:
-        """Which children of a queue use or request something, and what is (softly) guaranteed to them."""
+        """Which children of a queue use or request something, and what is guaranteed to them."""
         found = self._siblings.get(parent)
         if found is None:
             ledger = self.inspection.queues

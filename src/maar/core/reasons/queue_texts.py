@@ -57,7 +57,7 @@ class QueueTexts:
         return weights, change
 
     def _soft_guarantees(self, row: int, siblings: list[int], resources: list[int]) -> str:
-        """Soft guarantees that come before weights: that of a queue which it binds, and those of siblings."""
+        """Soft guarantees that come before weights: a queue's own where it binds, and its siblings'."""
         shares, names = self.queues.shares, self.tables.axis.names
         stands = self._stands_on_soft
         if stands is None or shares.soft_guarantee is None:

@@ -22,7 +22,7 @@ _LETTER: Final = 6.4
 _NARROWEST: Final = 26.0  # of a column
 _GAP: Final = 6.0
 _ABOVE: Final = Fraction(3, 2)  # of the level, that is shown where ceilings are higher
-GUARANTEED, SOFT, OWN, OTHERS, CEILING = "area f2", "area f3", "area f0", "area f5", "ceiling"
+GUARANTEED, _SOFT, OWN, OTHERS, CEILING = "area f2", "area f3", "area f0", "area f5", "ceiling"
 
 
 def water_levels(one: Explanation) -> dict[str, str]:
@@ -55,7 +55,7 @@ def drawing(step: Step) -> Plot:
     if any(one.guarantee for one in shown):
         plot.entry(GUARANTEED, "of which guaranteed")
     if any(one.floor > one.guarantee for one in shown):
-        plot.entry(SOFT, "of which softly guaranteed")
+        plot.entry(_SOFT, "of which softly guaranteed")
     plot.entry(CEILING, "wanted and allowed")
     if step.level is not None:
         _level(plot, step.level, step.resource)
@@ -102,7 +102,7 @@ def _column(plot: Plot, step: Step, one: Sibling, x: float, width: float) -> Non
     plot.block(x, width, entitled / each, one.deserved / each, look, f"{text}, bound by its {one.binding}")
     if entitled > guaranteed:
         part = f"{text}, {roughly(resource, entitled - guaranteed)} by soft guarantee"
-        plot.block(x, width, guaranteed / each, entitled / each, SOFT, part)
+        plot.block(x, width, guaranteed / each, entitled / each, _SOFT, part)
     if guaranteed:
         plot.block(
             x,
