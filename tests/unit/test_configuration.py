@@ -9,6 +9,7 @@ from typing import ClassVar
 import pytest
 import yaml
 
+from maar.core.answers.plan.ask import plans
 from maar.core.cycle.decision import ACTIONS as CYCLE_ACTIONS
 from maar.core.model.past_use import Usage
 from maar.core.policy.configuration import DEFAULT, BadConfigurationError, Configuration, Plugin, parse
@@ -22,7 +23,6 @@ from maar.core.policy.grammar import (
     Predicates,
 )
 from maar.core.policy.plugin_hooks import PluginHooks
-from maar.core.views.planning import plans
 from support.fields import Fields
 from support.scenario import read_cluster
 

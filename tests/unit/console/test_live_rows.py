@@ -17,7 +17,6 @@ from maar.core.model.pod_group import PodGroup
 from maar.core.model.priority_class import PriorityClass
 from maar.core.model.queue import Queue
 from maar.core.views.console.live_rows import TOPICS, LiveRows
-from maar.core.views.job_summary import JobSummary
 
 Json = dict[str, Any]
 MOMENT = datetime(2026, 1, 1, tzinfo=UTC).isoformat()
@@ -42,7 +41,7 @@ def group(name: str, queue: str = "a", owner: str = "", **spec: object) -> Event
 def job(name: str, phase: str = "Running") -> Event:
     state = {"phase": phase, "reason": "Because", "message": "so"}
     return upserted(
-        JobSummary, {"metadata": {"name": name, "namespace": "n"}, "status": {"state": state, "pending": 2}}
+        Job, {"metadata": {"name": name, "namespace": "n"}, "status": {"state": state, "pending": 2}}
     )
 
 
