@@ -22,7 +22,7 @@ What it does not have: rounding of shares (numbers are cut to milli-CPU and whol
 filters more than resources, unschedulable nodes, nodeSelector and required anti-affinity by `matchLabels` in
 one namespace; scores (a pod goes to the first node that fits); budgets for disruptions, reasons but
 `VictimsProtectedUntil`, the quota manager, jobs, the plugins `sla` and `usage`, planned starts. Phases show
-what was bound one cycle later. It has roles, domains and soft guarantees, which the engine does not have yet.
+what was bound one cycle later. It has roles and domains, which the engine does not have yet.
 
 The search for victims is greedy in the order of the page, anywhere, and then on each node alone; another
 lawful, minimal set is no error.

@@ -273,3 +273,20 @@ def test_nothing_to_share_and_nobody_to_share_it_are_answers_too() -> None:
     assert dict(fair_shares({}, {})["root"].deserved) == {}
     assert dict(fair_shares({}, {"a": {}})["a"].deserved) == {}
     assert fair_shares({"cpu": 3}, {})["root"].deserved["cpu"] == 3_000
+
+
+def test_asking_for_more_claims_more_where_soft_guarantees_of_inner_queues_do_not_fit() -> None:
+    """The exception of laws F6 and F8: team claims what its queues ask for, and gets half of that."""
+
+    def deserved(asked: int, *gone: str) -> str:
+        soft = {"soft_guarantee": {"gpu": 100}, "request": {"gpu": 100}}
+        queues: dict[str, dict[str, object]] = {
+            "team": {},
+            "a": {"parent": "team", "soft_guarantee": {"gpu": 100}, "request": {"gpu": asked}},
+            "b": {"parent": "team", **soft},
+            "other": {"soft_guarantee": {"gpu": 1000}, "request": {"gpu": 1000}},
+        }
+        queues = {name: queue for name, queue in queues.items() if name not in gone}
+        return str(fair_shares({"gpu": 575}, queues)["a"].deserved)
+
+    assert (deserved(50), deserved(100), deserved(50, "b")) == ("gpu 38", "gpu 48", "gpu 27")

@@ -14,6 +14,7 @@ from maar.core.policy.grammar import (
     ACTIONS,
     ACTIONS_BY_NAME,
     ACTIONS_NOT_IN_MAAR,
+    ANY_NAME,
     BINPACK_RESOURCES,
     FACTOR,
     GRACE,
@@ -27,7 +28,6 @@ from maar.core.policy.grammar import (
     USUAL_GRACE_SECONDS,
     USUAL_TIERS,
     Argument,
-    argument_named,
 )
 from maar.core.policy.plugin_hooks import PluginFactory, PluginHooks, checked
 from maar.core.policy.values import Entry, Remarks, boolean, scalar, text, yaml_text
@@ -237,7 +237,7 @@ def _arguments(entry: Entry, owner: str, known: Mapping[str, Argument]) -> dict[
     """The arguments of a plugin or an action that are set, typed."""
     values = {}
     for key, one in entry.fields().items():
-        argument = argument_named(key, known)
+        argument = _argument_named(key, known)
         if argument is None:
             one.refuse_unknown(f"argument of {owner}", key, known)
         elif one.value is not None and (value := one.read(argument.read)) is not None:
@@ -245,6 +245,17 @@ def _arguments(entry: Entry, owner: str, known: Mapping[str, Argument]) -> dict[
             if not argument.has_effect:
                 one.warn(_NO_EFFECT)
     return values
+
+
+def _argument_named(name: str, known: Mapping[str, Argument]) -> Argument | None:
+    """Find an argument by its name, or by the beginning of it where any name may follow."""
+    if name in known and not name.endswith(ANY_NAME):
+        return known[name]
+    for pattern, argument in known.items():
+        prefix = pattern.removesuffix(ANY_NAME)
+        if prefix != pattern and name.startswith(prefix) and name != prefix:
+            return argument
+    return None
 
 
 def _warn_of_values(entry: Entry, values: Mapping[str, object]) -> None:

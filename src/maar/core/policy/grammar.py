@@ -182,15 +182,12 @@ PLUGINS: Final[Mapping[str, PluginGrammar]] = {
         "Filters the nodes that a pod may run on.",
         frozenset({"enablePredicate"}),
         _arguments_of(Predicates, boolean)
-        | dict.fromkeys(
-            (
-                "predicate.NodeVolumeLimitsEnable",
-                "predicate.VolumeZoneEnable",
-                "predicate.DynamicResourceAllocationEnable",
-                "predicate.CacheEnable",
-            ),
-            _WITHOUT_EFFECT[bool],
-        ),
+        | {
+            "predicate.NodeVolumeLimitsEnable": _WITHOUT_EFFECT[bool],
+            "predicate.VolumeZoneEnable": _WITHOUT_EFFECT[bool],
+            "predicate.DynamicResourceAllocationEnable": _WITHOUT_EFFECT[bool],
+            "predicate.CacheEnable": _WITHOUT_EFFECT[bool],
+        },
     ),
     "proportion": PluginGrammar(
         "Gives queues their fair shares: the order of queues, and what each may use.",
@@ -300,14 +297,3 @@ ACTION_ARGUMENTS: Final[Mapping[str, Mapping[str, Argument]]] = dict.fromkeys(AC
         )
     },
 }
-
-
-def argument_named(name: str, known: Mapping[str, Argument]) -> Argument | None:
-    """Find an argument by its name, or by the beginning of it where any name may follow."""
-    if name in known and not name.endswith(ANY_NAME):
-        return known[name]
-    for pattern, argument in known.items():
-        prefix = pattern.removesuffix(ANY_NAME)
-        if prefix != pattern and name.startswith(prefix) and name != prefix:
-            return argument
-    return None
