@@ -24,10 +24,13 @@ from typing import Final
 
 import cycle_bench as bench
 import policy_bench as policy
-from ordinary import PARTS, ordinary
+import starts_bench
+from ordinary import PARTS, both, ordinary
 from ordinary_bench import nothing_changed
 from waiting_bench import decisions, many_wait
+from whatif_bench import at_rest
 
+from maar.core.answers.starts.ask import planned_starts
 from maar.core.engine import Engine
 from maar.core.model.events import Event
 from maar.core.policy.configuration import Configuration
@@ -64,10 +67,11 @@ class Target:
     cluster: str = "plain"
     beside_row: str = ""  # the same row where it is empty
     beside_tree: str = "new"
+    beside_cluster: str = "plain"
 
     def reached(self, row: str, figures: Figures) -> str:
         """The target, and whether it is reached."""
-        beside = (self.beside_row or row, self.beside_tree, "plain")
+        beside = (self.beside_row or row, self.beside_tree, self.beside_cluster)
         ratio = figures.ratio((row, self.tree, self.cluster), beside)
         if ratio is None:
             return f"{self.says}: not measured"
@@ -202,14 +206,26 @@ def quiet(cluster: str) -> float:
     return min(took)
 
 
+def starts(nodes: int, groups: int, cluster: str) -> float:
+    """The planned starts of all groups that wait."""
+    kinds = dict(zip(CLUSTERS, both([*starts_bench.cluster(nodes, groups)], starts_bench.NOW), strict=True))
+    present = at_rest(kinds[cluster][1], starts_bench.NOW)
+    gc.collect()
+    gc.freeze()
+    begin = process_time()
+    planned_starts(present, precision=0.05)
+    return process_time() - begin
+
+
 def work(gang: int) -> Events:
     """All pods of a large cluster wait, in gangs or alone."""
     return chain(bench.cluster(10_000), bench.queues(), bench.work(100_000, gang))
 
 
-def at_most_old(ratio: float) -> Target:
-    """A part of the time that the old tree takes."""
-    return Target(f"plain at most {ratio}x old", ratio, beside_tree="old")
+def at_most_old(ratio: float, cluster: str = "plain") -> Target:
+    """A part of the time that the old tree takes on the same cluster."""
+    says = f"{cluster} at most {ratio}x old"
+    return Target(says, ratio, cluster=cluster, beside_tree="old", beside_cluster=cluster)
 
 
 def faster_than_old(times: float) -> Target:
@@ -237,6 +253,7 @@ def ended_rows() -> dict[str, Row]:
 
 
 _WORK_TARGET: Final = Target("ordinary at least 80 % of the speed of plain", 1.25, cluster="ordinary")
+STARTS_TARGETS: Final = (at_most_old(0.6), at_most_old(0.6, "ordinary"))
 ROWS: Final[dict[str, Row]] = {
     "nothing changed, 10,000 groups wait": Row(waits_quietly, (ordinary_at_most(1.5), at_most_old(1.0))),
     **ended_rows(),
@@ -249,6 +266,7 @@ ROWS: Final[dict[str, Row]] = {
     ),
     "anti-affinity and spread, 5,000 nodes": Row(partial(first, bench.shards), (faster_than_old(2.0),)),
     "reclaim, 4,000 for 4,000": Row(partial(first, bench.one_gpu_jobs), (at_most_old(0.65),)),
+    "planned starts, 1,000 groups wait": Row(partial(starts, 100, 1_000), STARTS_TARGETS),
 }
 _GANGS: Final[dict[str, Callable[[], Events]]] = {
     "ten queues": partial(bench.ten_queues, 1_000),
@@ -256,8 +274,11 @@ _GANGS: Final[dict[str, Callable[[], Events]]] = {
     "few victims": partial(bench.few_victims, 1_000),
     "at the gate": lambda: map(policy.not_admitted, bench.ten_queues(1_000)),
 }
-# Measured where they are named: gangs wait in a full cluster, in the first decision and in the next.
+# Measured where they are named: gangs wait in a full cluster, in the first decision and in the next; and
+# what takes minutes on an ordinary cluster.
 MORE_ROWS: Final[dict[str, Row]] = {
+    "planned starts, 10,000 groups wait": Row(partial(starts, 1_000, 10_000), STARTS_TARGETS),
+} | {
     f"{name}, {which}": Row(partial(measure, events))
     for name, events in _GANGS.items()
     for which, measure in (("first", first), ("next", following))

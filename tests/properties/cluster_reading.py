@@ -213,6 +213,7 @@ class Reading:
             weight=queue.spec.weight,
             guarantee=queue.spec.guarantee.resource,
             percentage=queue.spec.guarantee.percentage,
+            soft_guarantee=queue.spec.deserved,
             capability=queue.spec.capability,
             request=request,
             created=created.timestamp() if created else 0.0,

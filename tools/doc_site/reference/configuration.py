@@ -7,7 +7,9 @@ from doc_site.reference.tables import code, plain, table
 from maar.core.policy.grammar import (
     ACTION_ARGUMENTS,
     ACTIONS,
+    ARGUMENTS_OF_OTHER_NAMES,
     NOT_IN_MAAR,
+    OTHER_NAMES,
     PLUGINS,
     SWITCHES,
     USUAL_TIERS,
@@ -39,6 +41,10 @@ def page() -> str:
             lines += [effective]
         if ignored := [code(one) for one, argument in plugin.arguments.items() if not argument.has_effect]:
             lines += [f"Accepted, without effect: {', '.join(ignored)}.", ""]
+    for other, own in OTHER_NAMES.items():
+        ignored = [code(one) for one in ARGUMENTS_OF_OTHER_NAMES[other]]
+        lines += [f"## Plugin {other}", "", f"Volcano's name for {code(own)}, with its switches.", ""]
+        lines += [f"Accepted, without effect: {', '.join(ignored)}.", ""]
     lines += ["## Accepted and left out", "", "Plugins that Volcano has and Maar has not, with a warning: "]
     lines += [f"{', '.join(code(one) for one in sorted(NOT_IN_MAAR))}.", ""]
     lines += ["All switches that are known, most of them without effect in Maar: "]

@@ -1,6 +1,7 @@
 """Snapshots in files: everything a scheduler sees, and what it takes to plan from that as it did."""
 
 import gzip
+import re
 import zlib
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -19,6 +20,7 @@ from maar.parsing.plain_values import excess
 ENDINGS: Final = (".yaml", ".yml", ".json", ".json.gz")
 
 _HEAD: Final = b'{"apiVersion":"v1","kind":"List","items":[\n{"apiVersion":"maar.sh/v1","kind":"Snapshot"'
+_LATER: Final = re.compile(rb'\{"apiVersion":"v1","kind":"List","items":\[\n\{"apiVersion":"maar\.sh/(v\w+)"')
 _FAST: Final = 1  # gzip's own name for it; three times the speed for a few percent
 _DUMPER: Final = getattr(yaml, "CSafeDumper", yaml.SafeDumper)  # the one in C is several times faster
 
@@ -79,7 +81,9 @@ def read(file: Path, limits: DocumentLimits = FILES) -> tuple[Snapshot, list[Obj
         with file.open("rb") as opened:
             is_packed = opened.read(2) == b"\x1f\x8b"
         with gzip.open(file) if is_packed else file.open("rb") as opened:
-            if opened.read(len(_HEAD)) != _HEAD:
+            if (head := opened.read(len(_HEAD))) != _HEAD:
+                if later := _LATER.match(head):
+                    raise UnreadableSnapshotError(of_another_version(f"maar.sh/{later[1].decode()}"))
                 if is_packed:
                     raise UnreadableSnapshotError("it is packed and no snapshot of Maar; unpack it first")
                 return None
@@ -97,6 +101,14 @@ def read(file: Path, limits: DocumentLimits = FILES) -> tuple[Snapshot, list[Obj
         raise UnreadableSnapshotError("nested too deeply to be a snapshot of Maar; take it again") from None
     except (msgspec.DecodeError, UnicodeDecodeError, BadObjectError) as error:
         raise UnreadableSnapshotError(f"cannot be read: {error}; take it again") from None
+
+
+def of_another_version(api_version: str) -> str:
+    """What to say of a snapshot in a form that this version of Maar does not know."""
+    reads = Snapshot.api_version
+    return (
+        f"a snapshot of {api_version}, and this version of Maar reads {reads}; use the version that took it"
+    )
 
 
 def _too_large(limit: str) -> str:

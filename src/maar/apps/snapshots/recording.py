@@ -13,9 +13,9 @@ from typing import Final
 
 import msgspec
 
-from maar import __version__
 from maar.apps.snapshots.configuration import as_document
 from maar.apps.snapshots.taking import Snapshots
+from maar.apps.version import __version__
 from maar.core.engine import Brevity, Engine
 from maar.core.model.events import Event, Upserted
 from maar.core.model.kinds import to_json
@@ -27,6 +27,7 @@ from maar.core.views.reduced_objects import reduced
 
 _LOG: Final = logging.getLogger(__name__)
 
+FORMAT: Final = 1  # of the lines; a line that means something else than before makes the next one
 LARGEST: Final = 2**30  # bytes; a recording that is forgotten must not fill the disk
 _NOTHING: Final = msgspec.Raw()
 PARTS: Final = (
@@ -41,6 +42,7 @@ class Started(Record, frozen=True, tag=True, tag_field="line"):
     version: str
     scheduler_name: str
     configuration: dict[str, object]
+    format: int = 1
 
 
 class RecordedEvent(Record, frozen=True):
@@ -158,7 +160,9 @@ class Recording:
     def begin(self, configuration: Configuration, scheduler_name: str) -> None:
         """Say that another scheduler starts here."""
         document = as_document(configuration)
-        self.add(Started(version=__version__, scheduler_name=scheduler_name, configuration=document))
+        self.add(
+            Started(version=__version__, scheduler_name=scheduler_name, configuration=document, format=FORMAT)
+        )
 
     def add(self, line: RecordedLine) -> None:
         """Add a line, unless the recording has ended."""

@@ -1,7 +1,7 @@
 """The ledger of a cycle: what every queue may use, uses and has reserved, and whether it may use more."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import inf, ulp
 from typing import Final
 
@@ -248,4 +248,4 @@ def _claims(tables: Tables, total: Column) -> DemandColumns:
         declared = row.queue.spec.request
         if row.is_leaf and declared is not None and PODS not in declared:
             request[PODS_ROW, row.index] = row.asked[PODS_ROW]  # the number of pods is not declared
-    return DemandColumns(fixed.resources, fixed.total, fixed.guarantee, fixed.capability, request)
+    return replace(fixed, request=request)

@@ -47,7 +47,7 @@ from maar.core.cycle.queue_ledger import Whole, whole_of
 from maar.core.cycle.state import State
 from maar.core.model.names import natural
 from maar.core.model.queue import ROOT
-from maar.core.tables.rows import Column
+from maar.core.tables.rows import Column, GroupRow
 
 Phase = Literal["fair", "lent"]
 Standing = tuple[int, float, float, str, "_Branch"]  # priority, share, age and name; the smallest goes first
@@ -103,12 +103,12 @@ class _Namespace(_Branch):
     ) -> None:
         """With jobs that wait and need no turn, because it would fail."""
         self.jobs = JobHeap(jobs)
-        self._by_age = dict(Counter([job[-1].row.created for job in jobs]))
+        self._by_age = dict(Counter([job[-2][0] for job in jobs]))
         self._ages = sorted(self._by_age, reverse=True)  # the oldest last
         super().__init__(above, used, whole, self._ages[-1], order)
         self.waiting = len(jobs)
         self.turnless = sorted(turnless, reverse=True)  # the first last
-        ages = (job[-1].row.created for job in self.turnless)
+        ages = (job[-2][0] for job in self.turnless)
         self._oldest_turnless = list(accumulate(ages, min))  # of each and all that come after it
         if self.turnless:
             self._pass_turnless()
@@ -125,7 +125,7 @@ class _Namespace(_Branch):
     def add(self, job: Job) -> None:
         """Add a job."""
         self.waiting += 1
-        self._count_age(job[-1].row.created)
+        self._count_age(job[-2][0])
         self.put(job)
 
     def put(self, job: Job) -> None:
@@ -136,8 +136,9 @@ class _Namespace(_Branch):
 
     def replace(self, group: GroupState, job: Job) -> None:
         """Put a job that is not older in the place of one that waits no longer."""
+        before, created = self.jobs.entry(group)[-2][0], job[-2][0]
         self.jobs.replace(group, job)
-        self._change_age(group.row.created, job[-1].row.created)
+        self._change_age(before, created)
 
     def advance(self, group: GroupState) -> None:
         """The state of a class is that of its next member."""
@@ -162,9 +163,10 @@ class _Namespace(_Branch):
 
     def drop(self, group: GroupState) -> None:
         """Remove a job that waits no longer."""
+        created = self.jobs.entry(group)[-2][0]
         self.jobs.drop(group)
         self.waiting -= 1
-        self._forget_age(group.row.created)
+        self._forget_age(created)
 
     def _forget_age(self, created: float) -> None:
         self._by_age[created] -= 1
@@ -198,6 +200,7 @@ class TurnOrder:
         self._by_share = ("drf", "enableJobOrder") in state.configuration.enabled
         self._root = _Branch(None, [], (), 0.0, ROOT)
         self._queues: dict[int, _Branch] = {0: self._root}
+        self._passed: dict[GroupState, int] = {}  # how many members have had their turn since its cursor
         jobs: dict[UsagePath, list[Job]] = {}
         for group in groups:
             jobs.setdefault(group.usage_path, []).append(self.job(group))
@@ -269,7 +272,8 @@ class TurnOrder:
     def oldest_after(self, group: GroupState, key: tuple[Key, int, bool, float]) -> float:
         """When the oldest group came that waits in the namespace of a group and has a later key than that."""
         jobs = self._namespaces[group.usage_path].jobs
-        return min((one.row.created for one in jobs if jobs.entry(one)[:-2] > key), default=inf)
+        entries = map(jobs.entry, jobs)
+        return min((one[-2][0] for one in entries if one[:-2] > key), default=inf)
 
     def again(self, group: GroupState) -> None:
         """A group has had a turn and waits for another."""
@@ -315,6 +319,27 @@ class TurnOrder:
         namespace = self._namespaces[group.usage_path]
         namespace.advance(group)
         namespace.settle()
+
+    def member(self, group: GroupState) -> GroupRow:
+        """The member of a class whose turn it is."""
+        passed = self._passed.get(group, 0)
+        return group.of_class.rows[group.cursor + passed] if passed and group.of_class else group.row
+
+    def passed(self, group: GroupState) -> int:
+        """How many members of a class have had their turn, and share its state all the same."""
+        return self._passed.get(group, 0)
+
+    def next_member(self, group: GroupState) -> None:
+        """The turn of a member is over, and changed no share: the next one has its turn."""
+        passed = self._passed[group] = self._passed.get(group, 0) + 1
+        if group.of_class is None or group.cursor + passed >= group.end:
+            self.done(group)
+            return
+        namespace = self._namespaces[group.usage_path]
+        before, row = namespace.age, group.of_class.rows[group.cursor + passed]
+        namespace.replace(group, (*namespace.jobs.entry(group)[:-2], row.order, group))
+        if namespace.age != before:
+            namespace.settle()
 
     def stop(self, leaf: int, which: Callable[[GroupState], bool] | None = None) -> list[GroupState]:
         """Give no group of a leaf another turn, or none of some; returns those that still waited."""

@@ -34,6 +34,7 @@ records 6 and 47.
 """
 
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Final, NamedTuple, TypeVar
 
 import numpy as np
@@ -109,15 +110,29 @@ def water_fill(budget: Ints, weight: Ints, floor: Ints, ceiling: Ints, groups: G
     if is_short.any():
         entries = np.flatnonzero(is_short[groups.of] & (floor < ceiling))
         group = groups.of[entries]
+        short = Groups.by_number((np.cumsum(is_short) - 1)[group])
+        weights = _countable(weight[entries], short)
+        numbers = weights.dtype
         filled = _fill(
-            to_share[is_short],
-            weight[entries],
-            floor[entries],
-            np.minimum(ceiling[entries], budget[group] + 1),  # keeps sums small; no entry gets that much
-            Groups.by_number((np.cumsum(is_short) - 1)[group]),
+            to_share[is_short].astype(numbers, copy=False),
+            weights,
+            floor[entries].astype(numbers, copy=False),
+            np.minimum(ceiling[entries], budget[group] + 1).astype(numbers, copy=False),  # keeps sums small
+            short,
         )
         deserved[entries], on_floor[entries] = filled
     return Filled(deserved, on_floor)
+
+
+def _countable(weight: Ints, groups: Groups) -> Ints:
+    """Weights in the same proportions that can be counted with: small ones, or else Python's integers.
+
+    Amounts serve as weights too (soft guarantees), and in every group these have much in common.
+    """
+    if int(weight.max()) < WEIGHTS_BELOW:
+        return weight
+    weight = weight // np.gcd.reduceat(weight, groups.starts)[groups.of]
+    return weight if int(weight.max()) < WEIGHTS_BELOW else weight.astype(object)
 
 
 def scale_down(budget: Ints, guarantee: Ints, groups: Groups) -> Ints:
@@ -157,8 +172,8 @@ def largest_remainders(units: Ints, remainder: Ints, group: Ints) -> Flags:
     chosen = np.zeros(len(group), dtype=np.bool_)
     odd = np.flatnonzero((remainder > 0) & (units > 0)[group])
     if odd.size:
-        largest_first = group[odd] * (int(remainder.max()) + 1) - remainder[odd]
-        order = odd[np.argsort(largest_first, kind="stable")]
+        order = odd[np.argsort(-remainder[odd], kind="stable")]
+        order = order[np.argsort(group[order], kind="stable")]
         group = group[order]
         first = np.flatnonzero(np.diff(group, prepend=-1))
         place = np.arange(len(order)) - np.repeat(first, np.diff(first, append=len(order)))
@@ -247,7 +262,7 @@ def _in_order(amount: Ints, weight: Ints, group: Ints) -> _Events:
     again by whole part and remainder: two remainders of weights below 2^22 differ by 2^-44 at least, which
     floats distinguish.
     """
-    order = np.argsort(amount / weight)
+    order = np.argsort(np.asarray(amount / weight, np.float64))
     small = group.astype(np.uint16) if int(group[-1]) < 2**16 else group  # sorts in linear time
     order = order[np.argsort(small[order], kind="stable")]
     events = _sorted(order, amount, weight, group)
@@ -255,8 +270,15 @@ def _in_order(amount: Ints, weight: Ints, group: Ints) -> _Events:
     cross = events.part[:-1] * events.weight[1:] > events.part[1:] * events.weight[:-1]
     swapped = (before > after) | ((before == after) & cross)
     if (swapped & (events.groups.of[1:] == events.groups.of[:-1])).any():
-        return _sorted(np.lexsort((amount % weight / weight, amount // weight, group)), amount, weight, group)
+        return _sorted(_exact_order(amount, weight, group), amount, weight, group)
     return events
+
+
+def _exact_order(amount: Ints, weight: Ints, group: Ints) -> npt.NDArray[np.intp]:
+    if weight.dtype != object:
+        return np.lexsort((amount % weight / weight, amount // weight, group))
+    levels = [Fraction(*one) for one in zip(amount, weight, strict=True)]
+    return np.array(sorted(range(len(levels)), key=lambda one: (group[one], levels[one])), np.intp)
 
 
 def _sorted(order: npt.NDArray[np.intp], amount: Ints, weight: Ints, group: Ints) -> _Events:

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Collection, Mapping
+from dataclasses import replace
 from fractions import Fraction
 from types import MappingProxyType
 from typing import Final
@@ -13,11 +14,13 @@ from maar.core.policy.grammar import (
     ACTIONS,
     ACTIONS_BY_NAME,
     ACTIONS_NOT_IN_MAAR,
+    ARGUMENTS_OF_OTHER_NAMES,
     BINPACK_RESOURCES,
     FACTOR,
     GRACE,
     HALF_LIFE,
     NOT_IN_MAAR,
+    OTHER_NAMES,
     PLUGINS,
     STRENGTH,
     SWITCHES,
@@ -123,8 +126,12 @@ def _plugins(tiers: Entry, third_party: Mapping[str, PluginFactory]) -> tuple[Pl
                 "leave enableHierarchy out, Maar's queues are a tree without it"
             )
         configured += here.values()
-    if "capacity" in places and "proportion" not in places:
-        tiers.warn("no plugin gives queues their fair shares; name proportion in place of capacity")
+    for other in (OTHER_NAMES.keys() & places.keys()) - third_party.keys():
+        own = OTHER_NAMES[other]
+        if own in places:
+            tiers.warn(f"{other} and {own} are one plugin in Maar: what {places[own]} says of it counts")
+            configured = [plugin for plugin in configured if plugin.name != other]
+        configured = [replace(plugin, name=own) if plugin.name == other else plugin for plugin in configured]
     if not configured:
         tiers.warn("no plugin is configured: nothing filters, orders or protects")
     return tuple(configured)
@@ -136,9 +143,11 @@ def _plugin(
     """One plugin; None where it is refused or left out. `places` has the path of each that was configured."""
     known = (*PLUGINS, *sorted(third_party.keys() - PLUGINS.keys()))
     found = entry.known_fields(("name", "arguments", *SWITCHES))
-    name = _name(entry, found, "plugin", known, places, tolerated=NOT_IN_MAAR)
+    name = _name(entry, found, "plugin", known, places, tolerated=(*NOT_IN_MAAR, *OTHER_NAMES))
     if name is None:
         return None
+    if name in OTHER_NAMES and name not in known:
+        return _under_other_name(entry, found, name, tier)
     if name not in known:
         _leave_out(entry, found, name)
         return None
@@ -154,6 +163,17 @@ def _plugin(
     own = {key: one.value for key, one in arguments.fields().items()}
     made = _hooks_of(entry, name, third_party[name], own) if isinstance(arguments.value, Mapping) else None
     return Plugin(name, tier, switches, own, made)
+
+
+def _under_other_name(entry: Entry, found: Mapping[str, Entry], name: str, tier: int) -> Plugin:
+    """A plugin that Maar has under another name; its queues are a tree, as `enableHierarchy` asks for."""
+    written = {key: one for key, one in found.items() if key in SWITCHES}
+    effective = PLUGINS[OTHER_NAMES[name]].effective_switches
+    if "enableHierarchy" in written and written["enableHierarchy"].value in (True, "true"):
+        effective |= {"enableHierarchy"}
+    arguments = found.get("arguments", Entry(entry.path, {}, entry.remarks))
+    values = _arguments(arguments, name, ARGUMENTS_OF_OTHER_NAMES[name])
+    return Plugin(name, tier, _switches(written, effective), values)
 
 
 def _leave_out(entry: Entry, found: Mapping[str, Entry], name: str) -> None:

@@ -243,9 +243,20 @@ PLUGINS: Final[Mapping[str, PluginGrammar]] = {
     ),
 }
 
+# Names of Volcano's for plugins of Maar's, with the arguments that they have there: capacity gives queues
+# their fair shares with soft guarantees (`spec.deserved`), and alone there has a tree of queues.
+OTHER_NAMES: Final[Mapping[str, str]] = {"capacity": "proportion"}
+ARGUMENTS_OF_OTHER_NAMES: Final[Mapping[str, Mapping[str, Argument]]] = {
+    "capacity": {
+        "ancestorReclaimLevel": _WITHOUT_EFFECT[int],
+        "capacity.DynamicResourceAllocationEnable": _WITHOUT_EFFECT[bool],
+        "capacity.DRAConsumableCapacityEnable": _WITHOUT_EFFECT[bool],
+    }
+}
+
 # Plugins of Volcano's that Maar does not have: a configuration that names them is accepted with a warning.
 NOT_IN_MAAR: Final = frozenset({
-    "capacity", "cdp", "crossquota", "deviceshare", "extender", "fairshare", "network-topology-aware",
+    "cdp", "crossquota", "deviceshare", "extender", "fairshare", "network-topology-aware",
     "nodegroup", "numa-aware", "pdb", "rescheduling", "reservation", "resource-strategy-fit", "resourcequota",
     "task-topology", "tdm",
 })  # fmt: skip

@@ -4,8 +4,8 @@ import pytest
 import typer
 
 from maar.cli.queue.amounts import amounts, changed_amounts, changed_parts, guarantee, parts
+from maar.cli.queue.changes import difference, document_of
 from maar.cli.queue.flags import QueueFlags
-from maar.cli.queue.spec import difference, document_of
 
 
 def test_amounts_are_pairs_with_commas_between_them() -> None:

@@ -5,10 +5,10 @@ from fractions import Fraction
 from hypothesis import given
 from hypothesis import strategies as st
 
+from maar.core.answers.tree.why import Step, explain_queue
+from maar.core.answers.tree.why_sentences import explanation_data, loan_limit, protection, sentence, water
 from maar.core.fairshare import fair_shares
 from maar.core.tables.rows import MinRuntime
-from maar.core.views.queue_explain import Step, explain_queue
-from maar.core.views.queue_words import explanation_data, loan_limit, protection, sentence, water
 
 amounts = st.integers(0, 40)
 children = st.lists(
