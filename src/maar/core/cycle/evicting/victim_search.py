@@ -14,6 +14,7 @@ from maar.core.cycle.evicting.min_runtimes import MinRuntimes
 from maar.core.cycle.evicting.protection import Budgets, Protection
 from maar.core.cycle.evicting.unit_pool import UnitPool
 from maar.core.cycle.evicting.units import Unit
+from maar.core.cycle.group_class import GroupClass
 from maar.core.cycle.group_state import GroupState
 from maar.core.cycle.state import State
 from maar.core.fairshare.water_fill import Ints
@@ -32,6 +33,8 @@ class VictimSearch:
         self.leaf_usage = LeafUsage(state)
         self.min_runtimes = MinRuntimes(state, action)
         self.failures = Failures()  # good until an attempt succeeds
+        # Classes for a member of which all units in order were too little: it is soon asked of the others.
+        self.too_little_for: set[GroupClass] = set()
         self._pools: dict[int, dict[str, UnitPool]] = {}  # by leaf; for what is in `pool`
         self._queue_orders: dict[int, tuple[int, int, float, str]] = {}
         self._branches: dict[int, Branches] = {}  # by leaf of a beneficiary
