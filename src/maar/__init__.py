@@ -4,8 +4,10 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:  # at run time each is imported when it is used: commands should be able to say at once
-    from maar.cli.answers.simulated import Simulated, SimulationError, simulate
-    from maar.cli.library import PlanError, plan, whatif
+    from maar.api.errors import InputError, PlanError, SimulationError
+    from maar.api.plan import plan
+    from maar.api.simulate import Simulated, simulate
+    from maar.api.whatif import whatif
     from maar.core.answers.plan.answer import Planned
     from maar.core.answers.whatif.ask import WhatIf
     from maar.core.answers.whatif.known_objects import BadChangeError
@@ -29,6 +31,7 @@ __all__ = [
     "BadQueueDemandError",
     "FairShares",
     "GroupView",
+    "InputError",
     "NodeView",
     "PlanError",
     "Planned",
@@ -48,8 +51,11 @@ __all__ = [
 ]
 
 _MODULES: Final = {
-    "maar.cli.answers.simulated": ("Simulated", "SimulationError", "simulate"),
-    "maar.cli.library": ("PlanError", "plan", "whatif"),
+    "maar.api.errors": ("InputError", "PlanError", "SimulationError"),
+    "maar.api.plan": ("plan",),
+    "maar.api.simulate": ("Simulated", "simulate"),
+    "maar.api.whatif": ("whatif",),
+    "maar.core.answers.plan.answer": ("Planned",),
     "maar.core.answers.whatif.known_objects": ("BadChangeError",),
     "maar.core.answers.whatif.ask": ("WhatIf",),
     "maar.core.fairshare": (
@@ -57,7 +63,6 @@ _MODULES: Final = {
     ),
     "maar.core.policy.configuration": ("BadConfigurationError",),
     "maar.core.policy.plugin_hooks": ("GroupView", "NodeView", "PluginHooks", "PodView"),
-    "maar.core.answers.plan.answer": ("Planned",),
 }  # fmt: skip
 _WHERE: Final = {name: module for module, names in _MODULES.items() for name in names}
 

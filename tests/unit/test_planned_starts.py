@@ -201,12 +201,12 @@ def test_jobs_in_a_snapshot_give_the_starts_that_the_jobs_give() -> None:
     }
     spec = {"minAvailable": 1, "tasks": [{"name": "t", "replicas": 3, "template": template}]}
     one = from_document(VolcanoJob, {"metadata": {"name": "j", "namespace": "ns", "uid": "u"}, "spec": spec})
-    broken = {"spec": {"containers": "none"}}
+    broken = msgspec.Raw(b'{"spec": {"containers": "none"}}')
     bad = msgspec.structs.replace(
         one,
         metadata=msgspec.structs.replace(one.metadata, name="bad"),
         spec=msgspec.structs.replace(
-            one.spec, tasks=(msgspec.structs.replace(one.spec.tasks[0], template=broken),)
+            one.spec, tasks=(msgspec.structs.replace(one.spec.tasks[0], written=broken),)
         ),
     )
     owner = [{"kind": "Job", "name": "j", "uid": "u", "controller": True}]

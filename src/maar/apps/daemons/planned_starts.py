@@ -22,10 +22,10 @@ from typing import Final
 
 import msgspec
 
-from maar import __version__
 from maar.apps.scheduler.scheduler import Scheduler
 from maar.apps.snapshots.configuration import as_document
 from maar.apps.snapshots.files import Snapshot, write
+from maar.apps.version import __version__
 from maar.core.answers.starts.published import has_moved, published_starts
 from maar.core.engine import Engine
 from maar.core.model.job import Job

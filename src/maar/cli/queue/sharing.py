@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
+from maar.api.manifests import read_manifests
 from maar.cli.cluster.access import Access, on_cluster
 from maar.cli.cluster.refusal import Operation, unknown
 from maar.cli.failure import CommandError
-from maar.cli.files import read_manifests
-from maar.cli.lines import print_lines, width_of
 from maar.cli.option_groups import with_groups
 from maar.cli.queue.flags import (
     NameArgument,
@@ -21,9 +20,9 @@ from maar.cli.queue.flags import (
     TreeOutputOption,
     check_resource,
 )
-from maar.cli.queue.show import read_queues
+from maar.cli.queue.rows import read_queues
 from maar.cli.tables import DataOption, text_of
-from maar.cli.terminal import Terminal
+from maar.cli.terminal import Terminal, print_lines, width_of
 from maar.core.answers.tree.answer import Namespaces, is_settled, queue_tree, tree_data
 from maar.core.answers.tree.ask import queue_shares
 from maar.core.answers.tree.text import tree_lines

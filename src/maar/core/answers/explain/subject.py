@@ -9,7 +9,6 @@ from maar.core.model.metadata import Object
 from maar.core.model.pod import Pod
 from maar.core.model.pod_group import PodGroup
 from maar.core.model.workload import BatchJob
-from maar.core.views.job_summary import JobSummary
 
 SubjectKind = Literal["job", "podgroup", "pod"]
 _NOT_MADE: Final = "no pod group has been made for it; check that maar controllers runs"
@@ -17,7 +16,7 @@ WORDS: Final[dict[SubjectKind, str]] = {"job": "job", "podgroup": "pod group", "
 _KINDS: Final[dict[SubjectKind, tuple[type[Object], ...]]] = {
     "podgroup": (PodGroup,),
     "pod": (Pod,),
-    "job": (Job, JobSummary, BatchJob),
+    "job": (Job, BatchJob),
 }
 
 
@@ -82,7 +81,7 @@ def _of_job(objects: Sequence[Object], key: str, scheduler_name: str) -> Subject
         for one in objects
         if isinstance(one, PodGroup) and _namespace(one) == namespace and _owner(one) == name
     ]
-    job = next((one for one in objects if isinstance(one, Job | JobSummary) and one.key == key), None)
+    job = next((one for one in objects if isinstance(one, Job) and one.key == key), None)
     if owned:
         return Subject("job", key, max(owned, key=_age).key)
     if job is None:
@@ -117,9 +116,9 @@ def _of_batch_job(objects: Sequence[Object], key: str, scheduler_name: str) -> S
     return Subject("job", key, why_no_group=why)
 
 
-def _waits_for(objects: Sequence[Object], job: Job | JobSummary) -> str:
+def _waits_for(objects: Sequence[Object], job: Job) -> str:
     """Why a job waits for another; empty where it does not, or where that is not known here."""
-    if not isinstance(job, Job) or (before := job_before(job)) is None:
+    if (before := job_before(job)) is None:
         return ""
     return waits_for_job(
         job, next((one for one in objects if isinstance(one, Job) and one.key == before), None)

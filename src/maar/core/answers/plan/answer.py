@@ -3,10 +3,11 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
-from typing import Final, overload
+from typing import Any, Final, overload
 
 from maar.core.answers.plan.ask import Json, plan_data
 from maar.core.answers.plan.text import More, plan_lines
+from maar.core.model.columns import Columns
 from maar.core.model.plan import Plan, QueueStanding
 from maar.core.model.writes import Evict
 from maar.core.views.drawing import WIDTH, Line, Part, plain
@@ -16,7 +17,7 @@ _MORE: Final = More("text(wide=True)", "data()")
 
 
 @dataclass(frozen=True, eq=False)
-class Planned(Sequence[Plan]):
+class Planned(Sequence[Plan], Columns):
     """The plans of one or more cycles, each applied before the next; prints as `maar plan` does."""
 
     cycles: tuple[Plan, ...]
@@ -25,18 +26,18 @@ class Planned(Sequence[Plan]):
     @property
     def binds(self) -> Mapping[str, str]:
         """The node of each pod that would be bound, in any cycle."""
-        return {one.pod: one.node for plan in self.cycles for one in plan.binds}
+        return {bind.pod: bind.node for plan in self.cycles for bind in plan.binds}
 
     @property
     def evictions(self) -> tuple[Evict, ...]:
         """What would be evicted and for which groups, in any cycle."""
-        return tuple(one for plan in self.cycles for one in plan.evictions)
+        return tuple(eviction for plan in self.cycles for eviction in plan.evictions)
 
     @property
     def waits(self) -> Mapping[str, str]:
         """The pod groups that wait after the last cycle, and why."""
         groups = sorted(self.cycles[-1].pod_groups.items())
-        return {key: one.message for key, one in groups if one.refusal is not None}
+        return {key: group.message for key, group in groups if group.refusal is not None}
 
     @property
     def queues(self) -> Mapping[str, QueueStanding]:
@@ -45,7 +46,30 @@ class Planned(Sequence[Plan]):
 
     def data(self) -> Json:
         """Everything as plain data with exact quantities, as `maar plan -o json` prints it."""
-        return {"cycles": [plan_data(one) for one in self.cycles]}
+        return {"cycles": [plan_data(each) for each in self.cycles]}
+
+    def to_dict(self) -> dict[str, dict[str, Any]]:
+        """Queues by resource, binds, evictions and waiting pod groups, each as columns by name."""
+        last = len(self.cycles) - 1
+        shares = [
+            (name, resource, queue.deserved.get(resource, 0), queue.used.get(resource, 0))
+            for name, queue in sorted(self.queues.items())
+            for resource in sorted({*queue.deserved, *queue.used})
+        ]
+        numbered = list(enumerate(self.cycles))
+        binds = [(cycle, bind.pod, bind.node) for cycle, plan in numbered for bind in plan.binds]
+        evictions = [
+            (cycle, eviction.pod, eviction.beneficiary, eviction.action)
+            for cycle, plan in numbered
+            for eviction in plan.evictions
+        ]
+        waits = [(last, group, why) for group, why in self.waits.items()]
+        return {
+            "queues": self.of_rows(("queue", "resource", "deserved", "used"), shares),
+            "binds": self.of_rows(("cycle", "pod", "node"), binds),
+            "evictions": self.of_rows(("cycle", "pod", "beneficiary", "action"), evictions),
+            "waits": self.of_rows(("cycle", "group", "why"), waits),
+        }
 
     @overload
     def __getitem__(self, cycle: int) -> Plan: ...

@@ -1,8 +1,9 @@
 """The tables of a report: figures for the page, columns for spreadsheets, a summary for programs."""
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from math import isfinite
+from typing import Any
 
 import numpy as np
 
@@ -111,12 +112,18 @@ def queues(outcomes: Sequence[Outcome]) -> Table:
     ), rows
 
 
-def jobs_csv(outcome: Outcome) -> Iterator[str]:
-    """A line for every job; times are seconds since 1970 in UTC, empty where it never happened."""
+def job_columns(outcome: Outcome) -> dict[str, Any]:
+    """A row for every job; times are seconds since 1970 in UTC, NaN where it never happened."""
     jobs = outcome.jobs
-    columns = {
+    requests = {
+        f"{_with_unit(name)}_per_pod": amounts / units_in_one(name) for name, amounts in jobs.requests.items()
+    }
+    return {
+        "job": jobs.job,
+        "namespace": jobs.namespace,
+        "queue": jobs.queue,
         "pods": jobs.pods,
-        **{f"{_with_unit(name)}_per_pod": one / units_in_one(name) for name, one in jobs.requests.items()},
+        **requests,
         "submitted_unix_s": jobs.submitted,
         "started_unix_s": jobs.started,
         "ended_unix_s": jobs.ended,
@@ -128,31 +135,25 @@ def jobs_csv(outcome: Outcome) -> Iterator[str]:
         "evicted_pods": jobs.evictions,
         "lost_pod_seconds": jobs.lost,
     }
-    yield _line(["job", "namespace", "queue", *columns])
-    rows = zip(jobs.job, jobs.namespace, jobs.queue, *(one.tolist() for one in columns.values()), strict=True)
-    for job, namespace, queue, *numbers in rows:
-        yield _line([job, namespace, queue, *map(_number, numbers)])
 
 
-def series_csv(outcome: Outcome) -> Iterator[str]:
-    """A line for every interval: means of what was seen in it."""
+def series_columns(outcome: Outcome) -> dict[str, Any]:
+    """A row for every interval: means of what was seen in it."""
     series = outcome.series
-    columns = {
+    columns: dict[str, Any] = {
         "begin_unix_s": series.begins,
         "length_s": series.seconds,
         "waiting_pods": series.waiting,
         "evicted_pods": series.evictions,
     }
     for row, name in enumerate(series.resources):
-        one_has = units_in_one(name)
-        columns[f"allocatable_{_with_unit(name)}"] = series.allocatable[row] / one_has
-        columns[f"used_{_with_unit(name)}"] = series.used[row] / one_has
-        for queue, one in series.by_queue.items():
-            columns[f"used_{_with_unit(name)}_by_{queue}"] = one.used[row] / one_has
-            columns[f"deserved_{_with_unit(name)}_by_{queue}"] = one.deserved[row] / one_has
-    yield _line(columns)
-    for values in zip(*(one.tolist() for one in columns.values()), strict=True):
-        yield _line(map(_number, values))
+        units = units_in_one(name)
+        columns[f"allocatable_{_with_unit(name)}"] = series.allocatable[row] / units
+        columns[f"used_{_with_unit(name)}"] = series.used[row] / units
+        for queue, of_queue in series.by_queue.items():
+            columns[f"used_{_with_unit(name)}_by_{queue}"] = of_queue.used[row] / units
+            columns[f"deserved_{_with_unit(name)}_by_{queue}"] = of_queue.deserved[row] / units
+    return columns
 
 
 def summary(outcomes: Iterable[Outcome], facts: Mapping[str, object]) -> str:
@@ -191,21 +192,6 @@ def _camel(name: str) -> str:
     return first + "".join(one.capitalize() for one in others)
 
 
-def _line(values: Iterable[object]) -> str:
-    return ",".join(map(_cell, values)) + "\n"
-
-
-def _cell(value: object) -> str:
-    """A value as RFC 4180 has it."""
-    text = str(value)
-    return '"' + text.replace('"', '""') + '"' if any(one in text for one in ',"\r\n') else text
-
-
 def _with_unit(resource: str) -> str:
     """A resource as a heading: what is counted in pieces needs no unit."""
     return f"{resource}_bytes" if is_bytes(resource) else f"{resource}_cores" if resource == CPU else resource
-
-
-def _number(value: float) -> str:
-    """A number to the microsecond, as exact as times are."""
-    return f"{value:.6f}".rstrip("0").rstrip(".") if isfinite(value) else ""

@@ -18,6 +18,7 @@ from typing import Final, Literal, NamedTuple, TypeVar, cast, get_args
 import msgspec
 
 from maar.core.model.events import Deleted, Event
+from maar.core.model.job import Job
 from maar.core.model.metadata import Object
 from maar.core.model.node import Node, Taint
 from maar.core.model.pod import Pod
@@ -28,7 +29,6 @@ from maar.core.model.resources import PODS
 from maar.core.views.console.job_rows import ConsoleJob, group_row, job_row, owner_of
 from maar.core.views.console.pod_tallies import GroupPods, NodePods, PodFacts
 from maar.core.views.console.queue_rows import ConsoleQueue, queue_row, set_aside
-from maar.core.views.job_summary import JobSummary
 
 _LABELS: Final = (
     "topology.kubernetes.io/zone",
@@ -130,12 +130,12 @@ class LiveRows:
         for event in events:
             if isinstance(event, Deleted):
                 before = self._objects.setdefault(event.kind, {}).pop(event.key, None)
-                self._mark(event.kind, event.key, before, None)
+                self._mark(event.key, before, None)
             else:
                 name, key = event.object.kind_name(), event.object.key
                 kept = self._objects.setdefault(name, {})
                 before, kept[key] = kept.get(key), event.object
-                self._mark(name, key, before, event.object)
+                self._mark(key, before, event.object)
 
     def set_places(self, places: Mapping[str, int]) -> None:
         """Learn the places of waiting groups in the order of their queues."""
@@ -189,10 +189,10 @@ class LiveRows:
     def _job_row(self, key: str) -> ConsoleJob | None:
         group = self.of(PodGroup).get(key)
         if group is not None:
-            pods, job = self._groups.get(key), self.of(JobSummary).get(owner_of(group))
+            pods, job = self._groups.get(key), self.of(Job).get(owner_of(group))
             priority = self._priority(group.spec.priority_class_name, pods)
             return group_row(group, job, pods, priority, self._places.get(key))
-        job = self.of(JobSummary).get(key)
+        job = self.of(Job).get(key)
         if job is None or self._groups_of_job.get(key):
             return None
         return job_row(job, self._priority(job.spec.priority_class_name, None))
@@ -203,7 +203,7 @@ class LiveRows:
             return known.value
         return 0 if pods is None else pods.priority
 
-    def _mark(self, name: str, key: str, before: Object | None, after: Object | None) -> None:
+    def _mark(self, key: str, before: Object | None, after: Object | None) -> None:
         match after or before:
             case Queue():
                 self._mark_queue(key, cast("Queue | None", before), cast("Queue | None", after))
@@ -218,7 +218,7 @@ class LiveRows:
                 )
             case Node():
                 self._marked["nodes"][key] = None
-            case _ if name == JobSummary.kind_name():
+            case Job():
                 self._marked["jobs"][key] = None
                 self._marked["jobs"].update(dict.fromkeys(self._groups_of_job.get(key, ())))
 
