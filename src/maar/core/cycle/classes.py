@@ -31,7 +31,7 @@ groups apart besides their rows (`Distinctions`, `Waits`) is compared with the l
 
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from math import inf
 from typing import Final, NamedTuple, Protocol
@@ -141,6 +141,10 @@ class Classes:
     def of(self, key: str) -> GroupClass | None:
         """The class of a group that waits and holds nothing; None where it is like no other."""
         return self._of.get(key)
+
+    def like_no_other(self, rows: Mapping[str, GroupRow]) -> list[GroupRow]:
+        """Those of some groups by key that are in no larger class."""
+        return [rows[key] for key in sorted(rows.keys() - self._members.keys())]
 
     def update(self, tables: Tables, distinctions: Distinctions, waits: Waits) -> None:
         """Read the groups that have changed since the last decision, or are set apart by something else."""

@@ -5,7 +5,7 @@ admitted only where there is room for them: no group is kept out by one that wai
 Nor is it by one that nodes hold up and not amounts (`held_up.py`).
 """
 
-from collections.abc import Iterable
+from collections.abc import Mapping
 
 from maar.core.cycle.gate.enqueue_gate import EnqueueGate
 from maar.core.cycle.gate.gate_preempt import GatePreempt
@@ -20,9 +20,8 @@ from maar.core.tables.rows import GroupRow
 
 def admit_all(state: State) -> None:
     """Where enqueue is not configured, every group counts as admitted; operators wait for the phase."""
-    for row in state.tables.not_enqueued.values():
-        if row.leaf is not None and state.groups.classes.of(row.key) is None:
-            state.group(row).phase = "Inqueue"
+    for row in _without_class(state, state.tables.not_enqueued):
+        state.group(row).phase = "Inqueue"
     for group in filter(_is_outside, state.groups.of_classes_outside):
         group.phase = "Inqueue"
 
@@ -151,7 +150,7 @@ def _is_outside(group: GroupState) -> bool:
 
 def not_enqueued(state: State) -> list[GroupState]:
     """The groups that wait for admission; one whose pods have scheduling gates is not among them."""
-    rows = _without_class(state, state.tables.not_enqueued.values())
+    rows = _without_class(state, state.tables.not_enqueued)
     others = [state.group(row) for row in rows if not lacks_gated_pods(row)]
     return others + [group for group in state.groups.of_classes_outside if _is_outside(group)]
 
@@ -162,18 +161,14 @@ def not_started(state: State) -> list[GroupState]:
     if not tables.not_enqueued:
         return []
     of_classes = state.groups.of_classes
-    rows = _without_class(state, (*tables.not_enqueued.values(), *tables.not_started.values()))
-    rows += [group.row for group in of_classes]
+    alone = _without_class(state, tables.not_started)
+    rows = [*alone, *_without_class(state, tables.not_enqueued), *(group.row for group in of_classes)]
     leaves = {row.leaf.index for row in rows if row.leaf is not None and row.to_start}
-    others = [
-        state.group(row)
-        for row in _without_class(state, tables.not_started.values())
-        if row.leaf is not None and row.leaf.index in leaves and not are_all_gated(row)
-    ]
+    rows = [row for row in alone if row.leaf is not None and row.leaf.index in leaves]
+    others = [state.group(row) for row in rows if not are_all_gated(row)]
     return others + [group for group in of_classes if group.leaf in leaves and not _is_outside(group)]
 
 
-def _without_class(state: State, rows: Iterable[GroupRow]) -> list[GroupRow]:
+def _without_class(state: State, rows: Mapping[str, GroupRow]) -> list[GroupRow]:
     """The groups of leaves that are like no other."""
-    classes = state.groups.classes
-    return [row for row in rows if row.leaf is not None and classes.of(row.key) is None]
+    return [row for row in state.groups.classes.like_no_other(rows) if row.leaf is not None]

@@ -223,7 +223,8 @@ class Attempt:
         with self.state.trial() as trial:
             taken = self._gather(node)
             needed = Trimming(self.promises, self._may_grow, taken).needed() if taken else []
-            if taken and len(needed) == len(taken) and not self._are_crippled(taken):
+            parts = [unit for unit in taken if unit.is_surplus or unit.is_starving]  # others leave no pod
+            if taken and len(needed) == len(taken) and not self._are_crippled(parts):
                 trial.keep()  # each might be taken when it was, and with all of them the pods fit
                 return taken
         self._put_back(taken)
@@ -231,7 +232,8 @@ class Attempt:
 
     def _gather(self, node: int | None) -> list[Unit]:
         """Take units in order, anywhere or on one node, until the beneficiary fits; none if too few."""
-        taken, found = list[Unit](), True
+        taken, found, one = list[Unit](), True, self.group.of_class
+        few = 1 if one in self.search.too_little_for else FEW
         with self.state.trial() as trial:
             fits = self._fits_before()
             while not fits:
@@ -241,10 +243,12 @@ class Attempt:
                     break
                 self._take(unit)
                 taken.append(unit)
-                if len(taken) == FEW:
+                if len(taken) == few:
                     self.promises.count_room()
                     if node is None and not self._may_fit():
                         found = False
+                        if one is not None:
+                            self.search.too_little_for.add(one)
                         break
                 fits = self._fits()
             if found:
