@@ -4,14 +4,14 @@ VENV   ?= .venv
 BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.ready
 
-.PHONY: help setup demo test browser kubernetes prometheus test-kubernetes soak laws fuzz check format lint types layers house bench docs clean
+.PHONY: help setup demo test browser kubernetes prometheus test-kubernetes soak laws fuzz check format lint types layers house bench docs release release-check clean
 
 help: ## say what can be made
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1|\2/p' Makefile | awk -F'|' '{printf "%-24s%s\n", $$1, $$2}'
 
 setup: $(STAMP) ## make the environment in .venv
 
-$(STAMP): pyproject.toml constraints.txt tools/make_venv.sh
+$(STAMP): pyproject.toml constraints.txt deploy/chart/maar/Chart.yaml tools/make_venv.sh
 	@PYTHON="$(PYTHON)" sh tools/make_venv.sh "$(VENV)"
 	@touch $@
 
@@ -84,5 +84,11 @@ docs: $(STAMP) ## build the documentation as a site into build/site; open build/
 	@echo "docs: building the site, with warnings as errors"
 	@PYTHONPATH=tools $(BIN)/python -m doc_site
 
+release: $(STAMP) ## build all that is published of a version into dist: wheel, chart, manifests, image and more
+	@PYTHONPATH=tools $(BIN)/python -m release
+
+release-check: $(STAMP) ## build a release twice, and compare the two byte for byte
+	@PYTHONPATH=tools $(BIN)/python -m release --check
+
 clean: ## remove the environment and caches
-	@rm -rf $(VENV) build .mypy_cache .ruff_cache .hypothesis .import_linter_cache
+	@rm -rf $(VENV) build dist .mypy_cache .ruff_cache .hypothesis .import_linter_cache

@@ -25,6 +25,7 @@ from support.processes import Group
 ROOT: Final = Path(__file__).parents[2]
 DOCKERFILE: Final = (ROOT / "Dockerfile").read_text(encoding="utf-8")
 INSTALLED: Final = "/opt/maar"
+NEEDED: Final = "/opt/needed"
 # As a node starts a container: only a small folder in memory can be written to, a service account is where
 # pods have it, and there is no user but nobody, without privileges or a way to get some. To read is allowed
 # everywhere: the interpreter of a test run may live in somebody's private folder.
@@ -56,6 +57,7 @@ class Image(NamedTuple):
     """What the image would hold, and how its entry point is run."""
 
     tree: Path
+    python: Path
     temporary: Path
     account: Path
 
@@ -82,9 +84,10 @@ class Image(NamedTuple):
 
     def environment(self) -> dict[str, str]:
         """The variables of the image, and where its scratch folder is."""
-        reported = dict(one.split("=", 1) for one in step("ENV")[0].split())
-        path = reported.pop("PATH").replace(INSTALLED, str(self.tree)).replace("$PATH", os.environ["PATH"])
-        return {"PATH": path, **reported, **self._places()}
+        reported = dict(one.split("=", 1) for one in step("ENV")[-1].split())
+        there = {name: value.replace(INSTALLED, str(self.tree)) for name, value in reported.items()}
+        there["PATH"] = there["PATH"].replace("$PATH", os.environ["PATH"])
+        return {**there, **self._places()}
 
     def _places(self) -> dict[str, str]:
         return {"TMPDIR": str(self.temporary), "TREE": str(self.tree), "ACCOUNT": str(self.account)}
@@ -100,12 +103,14 @@ class Image(NamedTuple):
 
 @pytest.fixture(scope="module")
 def image(tmp_path_factory: pytest.TempPathFactory) -> Image:
-    """The RUN step done on the files that the COPY steps name."""
+    """The RUN steps done on the files that the COPY steps name."""
     needs_kubernetes()
     if os.geteuid() != 0:
         pytest.skip("only root can become nobody and make a file system read-only")
     folder = tmp_path_factory.mktemp("image")
-    build, tree, temporary, account = (folder / name for name in ("build", "maar", "tmp", "account"))
+    build, tree, needed, temporary, account = (
+        folder / name for name in ("build", "maar", "needed", "tmp", "account")
+    )
     for made in (build, temporary, account):
         made.mkdir()
     unwanted = shutil.ignore_patterns("__pycache__")
@@ -117,11 +122,19 @@ def image(tmp_path_factory: pytest.TempPathFactory) -> Image:
                     shutil.copytree(ROOT / source, build / target, symlinks=True, ignore=unwanted)
                 else:
                     shutil.copy(ROOT / source, build / target)
-    (script,) = step("RUN")
-    script = script.replace(INSTALLED, str(tree)).replace("python -m", f"{sys.executable} -m")
-    done = subprocess.run(["sh", "-c", script], cwd=build, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    return Image(tree, temporary, account)
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", folder / "python"], check=True)
+    python = folder / "python" / "bin" / "python"
+    settings = {**os.environ, **dict(one.split("=", 1) for one in step("ENV")[0].split())}
+    for script in step("RUN"):
+        here = script.replace("python3 -m pip", f"{sys.executable} -m pip --python {python}")
+        here = here.replace("python3 -m", f"{python} -m").replace("/opt/$part", f"{folder}/$part")
+        here = here.replace(INSTALLED, str(tree)).replace(NEEDED, str(needed))
+        done = subprocess.run(
+            ["sh", "-c", here], cwd=build, env=settings, capture_output=True, text=True, check=False
+        )
+        assert done.returncode == 0, done.stderr
+    shutil.copytree(needed, tree, dirs_exist_ok=True)
+    return Image(tree, python, temporary, account)
 
 
 def test_everybody_can_read_it_and_only_root_could_write_it(image: Image) -> None:
@@ -132,7 +145,7 @@ def test_everybody_can_read_it_and_only_root_could_write_it(image: Image) -> Non
 
 
 def test_it_runs_as_nobody_who_can_write_only_to_memory(image: Image) -> None:
-    reported = image.run(image.without_privileges([str(image.tree / "bin" / "python"), "-c", PROBE]))
+    reported = image.run(image.without_privileges([str(image.python), "-c", PROBE]))
     assert json.loads(reported) == [65532, [], [False, False, False, True]]
 
 
@@ -140,7 +153,7 @@ def test_it_holds_pinned_versions_and_nothing_of_the_development_tools(image: Im
     pinned = {line.lower() for line in (ROOT / "constraints.txt").read_text().splitlines()}
     found = {
         "{}=={}".format(*folder.name.removesuffix(".dist-info").split("-")).lower()
-        for folder in image.tree.glob("lib/python*/site-packages/*.dist-info")
+        for folder in image.tree.glob("*.dist-info")
     }
     normal = {one.replace("_", "-") for one in pinned}
     assert {one for one in found if one.replace("_", "-") not in normal} == {f"maar=={__version__}"}

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 import yaml
 
+from maar import __version__
 from support.until import TIMEOUT_S
 
 ROOT = Path(__file__).parents[2]
@@ -34,7 +35,7 @@ def refused(stdin: str) -> str:
 @pytest.mark.parametrize("program", ["maar", "vcctl", "kubectl-maar"])
 def test_every_program_says_its_version(program: str, asked: str) -> None:
     result = run(program, asked)
-    assert (result.returncode, result.stdout) == (0, "maar 0.1.0\n")
+    assert (result.returncode, result.stdout) == (0, f"maar {__version__}\n")
 
 
 def test_the_plan_of_the_small_example_is_drawn() -> None:

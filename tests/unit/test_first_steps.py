@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from maar import __version__
+
 ROOT = Path(__file__).parents[2]
 PIP = """\
 Obtaining file:///maar
@@ -25,7 +27,7 @@ def test_maar_runs_from_its_own_folder_and_from_others(tmp_path: Path) -> None:
     result = subprocess.run(
         [ROOT / "maar", "--version"], cwd=tmp_path, capture_output=True, text=True, check=False
     )
-    assert (result.returncode, result.stdout, result.stderr) == (0, "maar 0.1.0\n", "")
+    assert (result.returncode, result.stdout, result.stderr) == (0, f"maar {__version__}\n", "")
 
 
 @pytest.mark.parametrize("where", ["terminal", "pipe"])

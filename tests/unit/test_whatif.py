@@ -52,6 +52,13 @@ def run(*arguments: str, stdin: str = "", source: str = TEAMS) -> subprocess.Com
     )
 
 
+def test_a_soft_guarantee_is_a_field_as_any_other() -> None:
+    asked = run("--set", "queue/serving.deserved.cpu=11", "-o", "json")
+    assert asked.returncode == 0, asked.stderr
+    deserved = json.loads(asked.stdout)["queues"]["serving"]["deserved"]
+    assert (deserved["before"]["cpu"], deserved["after"]["cpu"]) == ("8", "11")
+
+
 @pytest.mark.parametrize(
     ("name", "arguments", "code"),
     [

@@ -73,6 +73,8 @@ def take_document(manifests: Manifests, place: str, document: object) -> None:
     version = str(document.get("apiVersion", ""))
     kind = Snapshot if (version, name) == _SNAPSHOT else kind_of(version, str(name))
     if kind is None:
+        if name == Snapshot.__name__ and version.startswith("maar.sh/"):
+            manifests.errors.append(f"{place}: {UnreadableSnapshotError.of_another_version(version)}")
         if problem := misspelt(version, name):
             manifests.errors.append(f"{place}: {problem}")
         manifests.left_out[str(name)] += 1

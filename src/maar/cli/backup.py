@@ -26,6 +26,7 @@ def backup(
     """Back up the objects of a cluster of maar up, which may be running, into one file."""
     from maar.cli.up import data_folder  # noqa: PLC0415
     from maar.embedded.backups import FOLDER, BadBackupError, file_name, read_backup, write_backup  # noqa: PLC0415
+    from maar.embedded.data_folder import DataFolderError  # noqa: PLC0415
     from maar.embedded.generations import DamageError  # noqa: PLC0415
     from maar.embedded.opening import advice  # noqa: PLC0415
 
@@ -40,7 +41,7 @@ def backup(
         read_backup(target)
         if output is None:
             target = target.rename(target.with_name(file_name(made)))
-    except BadBackupError as error:
+    except (BadBackupError, DataFolderError) as error:
         raise CommandError(str(error)) from None
     except DamageError as error:
         raise CommandError(f"{error}; {advice(folder)}") from None

@@ -19,12 +19,13 @@ from typing import Final
 
 import msgspec
 
+from maar.embedded.data_folder import sync
 from maar.embedded.generations import DamageError, Files, load, newest
-from maar.embedded.private_files import sync
 
 KEPT: Final = 5
 FOLDER: Final = "backups"
-_FIRST: Final = "maar-backup 1 {}\n"
+_FORMAT: Final = b"maar-backup 1 "
+_FIRST: Final = _FORMAT.decode() + "{}\n"
 _FIRST_SIZE: Final = len(_FIRST.format("0" * 64))
 _CHUNK: Final = 1 << 20
 _NAME: Final = re.compile(r"([\dTZ-]+)-r(\d+)\.backup")
@@ -78,6 +79,10 @@ def read_backup(path: Path, into: Path | None = None) -> Backup:
             if first != _FIRST.format(digest.hexdigest()).encode():
                 if not first.startswith(b"maar-backup "):
                     raise BadBackupError(f"{path} is not a backup; backups are made by maar backup")
+                if not first.startswith(_FORMAT) and first.endswith(b" %s\n" % digest.hexdigest().encode()):
+                    raise BadBackupError(
+                        f"{path} was written by a later version of Maar; restore it with that version"
+                    )
                 raise BadBackupError(f"{path} is damaged: its checksum is wrong; use another backup")
             file.seek(_FIRST_SIZE)
             found = msgspec.json.decode(file.readline(_LONGEST_LINE), type=Backup)

@@ -31,7 +31,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from maar.embedded.private_files import sync
+from maar.embedded.data_folder import DataFolderError, sync
 from maar.embedded.write_ahead_log import (
     DamagedLogError,
     Header,
@@ -107,7 +107,9 @@ def load(generation: Files, into: Path, *, tolerant: bool = False) -> Working:
     """Make the working database of a generation in a new file; `tolerant` stops at a damaged record."""
     with open_log(generation) as log:
         _copy_checked(generation, log.header, into)
-        return Working(continued(open_working(into), generation, log, tolerant=tolerant), log)
+        database = open_working(into)
+        _check_format(generation, database)
+        return Working(continued(database, generation, log, tolerant=tolerant), log)
 
 
 def open_log(generation: Files) -> LogReader:
@@ -179,7 +181,7 @@ def write_generation(
     return made
 
 
-def write_first(folder: Path) -> Files:
+def _write_first(folder: Path) -> Files:
     """Write a generation without objects."""
     with closing(empty(":memory:")) as database:
         return write_generation(database, folder, 1)
@@ -200,7 +202,7 @@ class Generations:
         for path in (*folder.glob("unfinished.db*"), *folder.glob("working.db*")):
             path.unlink()
         found = newest(folder)
-        self._use(found or write_first(folder))
+        self._use(found or _write_first(folder))
 
     def _use(self, generation: Files) -> None:
         path = self._folder / "working.db"
@@ -298,6 +300,17 @@ def _copy_checked(generation: Files, header: Header, into: Path) -> None:
             f"damaged: it has {size:,} bytes of {header.snapshot_size:,}"
             if size != header.snapshot_size
             else "damaged: its checksum is wrong",
+        )
+
+
+def _check_format(generation: Files, database: sqlite3.Connection) -> None:
+    """Refuse what another version of Maar has written whole, in a form that this one does not know."""
+    (found,) = database.execute("PRAGMA user_version").fetchone()
+    if found != FORMAT:
+        database.close()
+        raise DataFolderError(
+            f"{generation.snapshot} has format {found}, and this version of Maar reads format {FORMAT}; start"
+            " the version that wrote it, or name another folder with --data"
         )
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from maar.embedded.backups import BadBackupError, read_backup
-from maar.embedded.data_folder import DataFolder, DataFolderError
+from maar.embedded.data_folder import DataFolder, DataFolderError, sync
 from maar.embedded.generations import (
     FORMAT,
     DamageError,
@@ -24,7 +24,6 @@ from maar.embedded.generations import (
     open_working,
     write_generation,
 )
-from maar.embedded.private_files import sync
 
 _REVISIONS_APART: Final = (
     1_000_000  # clients that know revisions of the lost writes must find none of them again
@@ -57,9 +56,14 @@ def restore(backup: Path, folder: Path) -> Restored:
         try:
             with closing(open_working(path)) as database:
                 format_ = database.execute("PRAGMA user_version").fetchone()[0]
+                if format_ != FORMAT:
+                    raise BadBackupError(
+                        f"{backup} has format {format_}, and this version of Maar reads format {FORMAT};"
+                        " restore it with the version that wrote it"
+                    )
                 problem = database.execute("PRAGMA quick_check(1)").fetchone()[0]
-                if (format_, problem) != (FORMAT, "ok"):
-                    raise BadBackupError(f"{backup} cannot be used: format {format_}, {problem}")
+                if problem != "ok":
+                    raise BadBackupError(f"{backup} cannot be used: {problem}")
                 return _replace(folder, database, found.revision)
         except sqlite3.DatabaseError as error:
             raise BadBackupError(f"{backup} cannot be used: {error}") from None

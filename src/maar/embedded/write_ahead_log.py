@@ -35,7 +35,7 @@ from typing import Final, NamedTuple, Self
 
 import msgspec
 
-from maar.embedded.private_files import write_private
+from maar.embedded.data_folder import DataFolderError, write_private
 
 _MAGIC: Final = b"maar-wal"
 _HEADER: Final = struct.Struct(">8sQQQ32s")  # magic, generation, revision, size and digest of the snapshot
@@ -107,7 +107,7 @@ class LogReader:
         self._file = path.open("rb")
         try:
             self.header, self._mark, self._must_go_on = self._beginning()
-        except DamagedLogError:
+        except (DamagedLogError, DataFolderError):
             self._file.close()
             raise
         self.end, self.revision = _RECORDS, self.header.revision
@@ -157,8 +157,11 @@ class LogReader:
         if len(start) < _RECORDS or start[_HEADER.size :][: _CHECKSUM.size] != _CHECKSUM.pack(chain):
             raise DamagedLogError("damaged in its first block")
         magic, *rest = _HEADER.unpack(data)
-        if magic != _MAGIC:
-            raise DamagedLogError("not a write-ahead log of Maar")
+        if magic != _MAGIC:  # the checksum is right, so this is no damage
+            raise DataFolderError(
+                f"{self._file.name} was written by a later version of Maar; start that version, or name"
+                " another folder with --data"
+            )
         self.chain = chain
         marks = [mark for slot in _SLOTS if (mark := _unpacked(start[slot:])) is not None]
         if not marks:

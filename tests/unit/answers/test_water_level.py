@@ -24,6 +24,7 @@ def sibling(name: str, weight: int, ceiling: int, deserved: int, guarantee: int 
         name=name,
         weight=weight,
         guarantee=guarantee,
+        floor=guarantee,
         request=ceiling,
         capability=None,
         ceiling=ceiling,

@@ -140,12 +140,14 @@ def test_a_queue_has_its_amounts_in_whole_units() -> None:
     spec = {
         "weight": 3,
         "guarantee": {"resource": {"cpu": "500m"}, "percentage": {"cpu": 20}},
+        "deserved": {"cpu": "500m"},
         "capability": {"memory": "1Gi"},
     }
     status = {"deserved": {"cpu": "4"}, "used": {"cpu": "1500m"}, "weightFactor": "0.84", "share": "0.37"}
     found = rows_of(queue("root", status=total), queue("a", spec=spec, status=status))["queues"]["a"]
     assert found["resources"]["cpu"] == {
         "guarantee": 2000,
+        "softGuarantee": 500,
         "capability": None,
         "realCapability": None,
         "deserved": 4000,

@@ -6,7 +6,7 @@
 {{- $mine := index $values $component }}
 {{- $pod := .object.spec.template.spec }}
 {{- $container := index $pod.containers 0 }}
-{{- $image := printf "%s:%s" $values.image.repository (default .root.Chart.AppVersion $values.image.tag) }}
+{{- $image := printf "%s:%s" $values.image.repository (default .root.Chart.Version $values.image.tag) }}
 {{- $_ := set .object.spec "replicas" $mine.replicas }}
 {{- $_ := set $container "image" $image }}
 {{- $_ := set $container "imagePullPolicy" $values.image.pullPolicy }}

@@ -2,21 +2,23 @@
 
 How it works, in the order in which things happen:
 
-1. One watch for each kind puts its events into an inbox. Nothing is learned at that moment: the worker may
-   be deciding in a thread, and what it decides from must not change meanwhile. But the worker is asked
-   at once whether the events call for a round.
-2. Until every watch has listed its kind, and then until this process is elected, what comes is learned at
-   once: page by page, while the server prepares the next, and so that a standby can begin when it is elected.
-3. Then there are rounds. A round is the worker's: it learns what the inbox has, works out what has to be
-   written, and hands that to writers, which report each outcome by themselves. A round waits for no write.
-4. After a round the loop waits for events. What comes within the gathering window after the first of them
-   is one round. Events that call for no round are learned without one. `wake` and `wake_in` ask for a round
-   without an event: for a write that failed, for a time that has come. `longest_wait_s` bounds the wait.
-5. `stop` lets the round that is under way end, begins no other, ends the watches, and gives the writers a few
-   seconds for what they were handed before.
+1. One watch for each kind puts its events into an inbox. Nothing is learned at that moment: the
+   worker may be deciding in a thread, and what it decides from must not change meanwhile. But the
+   worker is asked at once whether the events call for a round.
+2. Until every watch has listed its kind, and then until this process is elected, what comes is
+   learned at once: while the server prepares more, and so that a standby can begin when elected.
+3. Then there are rounds. A round is the worker's: it learns what the inbox has, works out what has
+   to be written, and hands that to writers, which report each outcome by themselves. A round waits
+   for no write.
+4. After a round the loop waits for events. What comes within the gathering window after the first
+   of them is one round. Events that call for no round are learned without one. `wake` and
+   `wake_in` ask for a round without an event: for a write that failed, for a time that has come.
+   `longest_wait_s` bounds the wait.
+5. `stop` lets the round that is under way end, begins no other, ends the watches, and gives the
+   writers a few seconds for what they were handed before.
 
-All of this runs in one task of one event loop; only what the worker itself puts into a thread does not. So
-nothing here needs a lock: between two `await`s no other code runs.
+All of this runs in one task of one event loop; only what the worker itself puts into a thread does
+not. So nothing here needs a lock: between two `await`s no other code runs.
 """
 
 import asyncio
@@ -97,7 +99,7 @@ class Loop:
         identity: str,
     ) -> None:
         self._worker, self._rhythm, self._writers = worker, rhythm, writers
-        self._inbox = Inbox()
+        self._inbox = _Inbox()
         self._watches = {
             kind.__name__: Watch(server, kind, self._on_events, worker.interrupted) for kind in kinds
         }
@@ -195,3 +197,22 @@ class Loop:
             self._wanted.set()
         self._inbox.put(events)
         self._arrived.set()
+
+
+class _Inbox:
+    """Events in the order they came, and since when the first of them waits."""
+
+    def __init__(self) -> None:
+        self._events: list[Event] = []
+        self._since = 0.0
+
+    def put(self, events: list[Event]) -> None:
+        """Add what has just come."""
+        if not self._events:
+            self._since = time.monotonic()
+        self._events += events
+
+    def take(self) -> tuple[list[Event], float]:
+        """Take everything, with the seconds that the first has waited."""
+        events, self._events = self._events, []
+        return events, time.monotonic() - self._since if events else 0.0

@@ -1,11 +1,12 @@
 """Snapshots in files: everything a scheduler sees, and what it takes to plan from that as it did."""
 
 import gzip
+import re
 import zlib
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from tempfile import NamedTemporaryFile
-from typing import ClassVar, Final
+from typing import ClassVar, Final, Self
 
 import msgspec
 import yaml
@@ -19,6 +20,7 @@ from maar.parsing.plain_values import excess
 ENDINGS: Final = (".yaml", ".yml", ".json", ".json.gz")
 
 _HEAD: Final = b'{"apiVersion":"v1","kind":"List","items":[\n{"apiVersion":"maar.sh/v1","kind":"Snapshot"'
+_LATER: Final = re.compile(rb'\{"apiVersion":"v1","kind":"List","items":\[\n\{"apiVersion":"maar\.sh/(v\w+)"')
 _FAST: Final = 1  # gzip's own name for it; three times the speed for a few percent
 _DUMPER: Final = getattr(yaml, "CSafeDumper", yaml.SafeDumper)  # the one in C is several times faster
 
@@ -38,7 +40,15 @@ class Snapshot(Object, frozen=True, kw_only=True, tag="Snapshot"):
 
 
 class UnreadableSnapshotError(ValueError):
-    """A file that is not a snapshot, or a damaged one."""
+    """A file that is not a snapshot, or a damaged one, or one of another version of Maar."""
+
+    @classmethod
+    def of_another_version(cls, api_version: str) -> Self:
+        """A snapshot in a form that this version of Maar does not know."""
+        return cls(
+            f"a snapshot of {api_version}, and this version of Maar reads {Snapshot.api_version}; use the"
+            " version that took it"
+        )
 
 
 def write(file: Path, snapshot: Snapshot, objects: Iterable[Object]) -> None:
@@ -79,7 +89,9 @@ def read(file: Path, limits: DocumentLimits = FILES) -> tuple[Snapshot, list[Obj
         with file.open("rb") as opened:
             is_packed = opened.read(2) == b"\x1f\x8b"
         with gzip.open(file) if is_packed else file.open("rb") as opened:
-            if opened.read(len(_HEAD)) != _HEAD:
+            if (head := opened.read(len(_HEAD))) != _HEAD:
+                if later := _LATER.match(head):
+                    raise UnreadableSnapshotError.of_another_version(f"maar.sh/{later[1].decode()}")
                 if is_packed:
                     raise UnreadableSnapshotError("it is packed and no snapshot of Maar; unpack it first")
                 return None

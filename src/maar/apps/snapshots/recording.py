@@ -9,7 +9,7 @@ from fcntl import LOCK_EX, LOCK_NB, flock
 from hashlib import blake2b
 from io import BufferedRandom
 from pathlib import Path
-from typing import Final
+from typing import ClassVar, Final
 
 import msgspec
 
@@ -38,9 +38,12 @@ PARTS: Final = (
 class Started(Record, frozen=True, tag=True, tag_field="line"):
     """A scheduler has started; it knows nothing yet."""
 
+    newest_format: ClassVar[int] = 1  # a line that means something else than before makes the next one
+
     version: str
     scheduler_name: str
     configuration: dict[str, object]
+    format: int = 1
 
 
 class RecordedEvent(Record, frozen=True):
@@ -158,7 +161,14 @@ class Recording:
     def begin(self, configuration: Configuration, scheduler_name: str) -> None:
         """Say that another scheduler starts here."""
         document = as_document(configuration)
-        self.add(Started(version=__version__, scheduler_name=scheduler_name, configuration=document))
+        self.add(
+            Started(
+                version=__version__,
+                scheduler_name=scheduler_name,
+                configuration=document,
+                format=Started.newest_format,
+            )
+        )
 
     def add(self, line: RecordedLine) -> None:
         """Add a line, unless the recording has ended."""

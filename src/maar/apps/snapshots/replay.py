@@ -161,6 +161,12 @@ def parsed_lines(lines: Iterable[bytes], notes: list[str]) -> Iterator[tuple[int
                 raise BadRecordingError(broken) from None
             broken = f"line {number}: not a line of a recording: {error}"
             continue
+        if isinstance(line, Started) and line.format > Started.newest_format:
+            raise BadRecordingError(
+                f"line {number}: recorded by Maar {line.version} in format {line.format}, and this is"
+                f" {__version__}, which reads format {Started.newest_format}; use the version that"
+                " recorded it"
+            )
         if broken and not isinstance(line, Started):
             raise BadRecordingError(broken)
         if broken:

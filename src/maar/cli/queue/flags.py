@@ -87,6 +87,12 @@ class QueueFlags:
             help="What is reserved for it: amounts, or parts of the total.",
         ),
     ] = None
+    deserved: Annotated[
+        WrittenAmounts | None,
+        typer.Option(
+            parser=amounts, metavar=_LISTED, help="Its soft guarantee: its while it asks for it, else lent."
+        ),
+    ] = None
     reclaimable: Annotated[
         Literal["true", "false"] | None,
         typer.Option(help="Whether others may take back what it uses beyond its deserved; true unless set."),
@@ -145,6 +151,15 @@ class QueueChanges(QueueFlags):
         WrittenAmounts | None,
         typer.Option(
             "--guarantee", parser=changed_parts, metavar="cpu=20%,memory-", help="What is reserved for it."
+        ),
+    ] = None
+    deserved: Annotated[
+        WrittenAmounts | None,
+        typer.Option(
+            "--deserved",
+            parser=changed_amounts,
+            metavar=_CHANGED,
+            help="Its soft guarantee: its while it asks for it, else lent.",
         ),
     ] = None
     request: Annotated[

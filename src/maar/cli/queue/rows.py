@@ -13,7 +13,8 @@ from maar.core.model.resources import Percentages, roughly
 
 _HEADINGS: Final = ("NAME", "PARENT", "WEIGHT", "STATE", "DESERVED", "USED", "SHARE", "AGE")
 _WIDE: Final = (
-    "RUNNING", "INQUEUE", "PENDING", "GUARANTEE", "CAPABILITY", "REQUEST", "PRIORITY", "RECLAIMABLE",
+    "RUNNING", "INQUEUE", "PENDING", "GUARANTEE", "SOFT-GUARANTEE", "CAPABILITY", "REQUEST", "PRIORITY",
+    "RECLAIMABLE",
 )  # fmt: skip
 
 
@@ -32,8 +33,14 @@ def _cells(queue: Queue, now: float, wide: bool) -> list[str]:  # noqa: FBT001  
     ]
     if wide:
         counts = (status.running, status.inqueue, status.pending)
-        claims = (_guarantee(queue), _amounts(spec.capability), _amounts(spec.request or {}))
-        row += [*map(str, counts), *claims, str(spec.priority), str(spec.reclaimable).lower()]
+        claims = (_amounts(spec.deserved), _amounts(spec.capability), _amounts(spec.request or {}))
+        row += [
+            *map(str, counts),
+            _guarantee(queue),
+            *claims,
+            str(spec.priority),
+            str(spec.reclaimable).lower(),
+        ]
     return row
 
 

@@ -21,7 +21,10 @@ from maar.core.model.resources import Amounts, BadAmountError, Percentages, Reso
 
 AmountsT = TypeVar("AmountsT", bound=Amounts)
 
-_FIELDS: Final = ("parent", "weight", "guarantee", "percentage", "capability", "request", "used", "created")
+_FIELDS: Final = (
+    "parent", "weight", "guarantee", "percentage", "soft_guarantee", "capability",
+    "request", "used", "created",
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -34,6 +37,8 @@ class Share:
     deserved: Resources
     real_capability: Resources
     guarantee: Resources  # in force
+    soft_guarantee: Resources  # as it declares it; of the resources that it names
+    floor: Resources  # the guarantee, or as much of the soft one as holds together with the siblings'
     request: Resources  # of an inner queue, what its children may get
     ceiling: Resources
     used: Resources
@@ -79,6 +84,8 @@ class FairShares(Mapping[str, Share], Columns):
             deserved=self._amounts(columns.deserved, row),
             real_capability=self._amounts(columns.real_capability, row),
             guarantee=self._amounts(columns.guarantee, row),
+            soft_guarantee=Resources(claim.soft_guarantee),
+            floor=self._amounts(columns.floor, row),
             request=self._amounts(columns.request, row),
             ceiling=self._amounts(columns.ceiling, row),
             used=self._amounts(self._used, row),
@@ -183,6 +190,7 @@ def _claim(name: str, data: Mapping[str, object]) -> QueueDemand:
         weight=cast("int", data.get("weight", 1)),  # checked by the claim itself
         guarantee=_amounts(name, "guarantee", data),
         percentage=_read(f"queue {name}: percentage of", Percentages.parse, data.get("percentage") or {}),
+        soft_guarantee=_amounts(name, "soft_guarantee", data),
         capability=_amounts(name, "capability", data),
         request=_amounts(name, "request", data),
         created=cast("float", data.get("created", 0.0)),

@@ -54,9 +54,14 @@ def from_json(kind: type[ObjectT], data: bytes | msgspec.Raw) -> ObjectT:
 
 def metadata_from_json(kind: type[ObjectT], data: bytes | msgspec.Raw) -> ObjectT:
     """Read an object of which only the metadata matters, and which may have come as that alone."""
+    return kind(metadata=metadata_of(data))
+
+
+def metadata_of(data: bytes | msgspec.Raw) -> Metadata:
+    """Read the metadata of an object of any kind."""
     try:
-        return kind(metadata=_METADATA_ONLY.decode(data).metadata)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        return _METADATA_ONLY.decode(data).metadata
+    except _UNREADABLE as error:
         raise BadObjectError("metadata", f"cannot be read: {error}") from None
 
 

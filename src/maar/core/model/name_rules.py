@@ -85,7 +85,7 @@ def subdomain(text: str) -> Sequence[str]:
     return found if _is_subdomain(text) else [*found, _SUBDOMAIN_WORDS]
 
 
-def path_segment(text: str) -> Sequence[str]:
+def _path_segment(text: str) -> Sequence[str]:
     """A name that can be a part of an address."""
     if text in (".", ".."):
         return (f"may not be '{text}'",)
@@ -158,8 +158,8 @@ _OF_KINDS: Final[dict[str, Check]] = {
     "Namespace": label,
     "Service": label,
     "StatefulSet": label,
-    "PodDisruptionBudget": path_segment,
-    "Event": path_segment,
+    "PodDisruptionBudget": _path_segment,
+    "Event": _path_segment,
 }
 
 

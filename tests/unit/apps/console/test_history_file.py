@@ -5,6 +5,7 @@ import signal
 import sqlite3
 import subprocess
 import sys
+from contextlib import closing
 from pathlib import Path
 from random import Random
 from typing import Final
@@ -120,7 +121,7 @@ def test_nothing_that_was_written_is_lost_when_the_console_is_killed(tmp_path: P
     assert kept > 20
 
 
-@pytest.mark.parametrize("damage", ["text", "header", "middle", "another table", "a later version"])
+@pytest.mark.parametrize("damage", ["text", "header", "middle", "another table", "an earlier version"])
 def test_a_damaged_file_is_set_aside_with_a_sentence(tmp_path: Path, damage: str) -> None:
     path = tmp_path / "history.sqlite"
     file = HistoryFile.open(path)
@@ -135,12 +136,12 @@ def test_a_damaged_file_is_set_aside_with_a_sentence(tmp_path: Path, damage: str
     elif damage == "middle":
         data[4096 : 4096 + 8192] = b"\xff" * 8192
     path.write_bytes(data)
-    if damage in ("another table", "a later version"):
+    if damage in ("another table", "an earlier version"):
         database = sqlite3.connect(path)
         if damage == "another table":
             database.executescript("DROP TABLE samples; CREATE TABLE samples (other TEXT)")
         else:
-            database.execute("PRAGMA user_version = 99")
+            database.execute("PRAGMA user_version = 0")
         database.commit()
         database.close()
     again = HistoryFile.open(path)
@@ -150,6 +151,19 @@ def test_a_damaged_file_is_set_aside_with_a_sentence(tmp_path: Path, damage: str
     assert times(again) == []
     again.add(sample(60.0))
     assert times(again) == [60.0]
+
+
+def test_a_file_of_a_later_version_is_refused_and_stays(tmp_path: Path) -> None:
+    path = tmp_path / "history.sqlite"
+    file = HistoryFile.open(path)
+    file.add(sample(60.0))
+    file.close()
+    with closing(sqlite3.connect(path)) as database:
+        database.execute("PRAGMA user_version = 99")
+    before = path.read_bytes()
+    with pytest.raises(HistoryFileError, match="format 99, of a later version of Maar, and this one reads"):
+        HistoryFile.open(path)
+    assert path.read_bytes() == before
 
 
 def test_a_damaged_sample_is_left_out(tmp_path: Path) -> None:

@@ -113,6 +113,11 @@ def _check_tables(database: sqlite3.Connection) -> None:
         raise HistoryFileError(
             "the history cannot be kept in a database of another program; name another file"
         )
+    if version > _VERSION:
+        raise HistoryFileError(
+            f"the history is of format {version}, of a later version of Maar, and this one reads format"
+            f" {_VERSION}; name another file, or delete this one"
+        )
     columns = [row[1] for row in database.execute("PRAGMA table_info(samples)")]
     if version != _VERSION or columns != ["time", "data"]:
         raise sqlite3.DatabaseError(f"its table is not of version {_VERSION}")

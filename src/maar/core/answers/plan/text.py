@@ -72,7 +72,7 @@ def _rows(
         yield Row(label, below, (Part(weight), *what, *numbers, Bar(used, deserved), why))
         label, weight = below, ""
     measures = {
-        each: Measure(None, None, one.deserved.get(each, 0), units)
+        each: Measure(None, None, None, one.deserved.get(each, 0), units)
         for each, units in one.used.items()
         if each != PODS
     }

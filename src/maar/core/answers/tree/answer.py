@@ -24,6 +24,7 @@ class Measure(Record, frozen=True):
     """How much of one resource a queue claims, deserves and uses; None where it claims nothing."""
 
     guarantee: int | None
+    soft_guarantee: int | None
     capability: int | None
     deserved: int
     used: int
@@ -125,7 +126,7 @@ def _worth_a_line(queues: Iterable[Queue]) -> list[str]:
     found = set[str]()
     for queue in queues:
         spec, status = queue.spec, queue.status
-        claimed = (spec.capability, spec.guarantee.resource, spec.guarantee.percentage)
+        claimed = (spec.capability, spec.guarantee.resource, spec.guarantee.percentage, spec.deserved)
         found.update(*claimed)
         if queue.key != ROOT:  # the root deserves all that there is, wanted or not
             found.update(name for name, amount in status.deserved.items() if amount)
@@ -177,6 +178,7 @@ def _measure(queue: Queue, resource: str, total: Resources) -> Measure:
     claimed = [amount for amount in (guarantee, part) if amount is not None]
     return Measure(
         guarantee=max(claimed, default=None),
+        soft_guarantee=queue.spec.deserved.get(resource),
         capability=queue.spec.capability.get(resource),
         deserved=queue.status.deserved.get(resource, 0),
         used=queue.status.used.get(resource, 0),
@@ -202,8 +204,9 @@ def _queue_data(one: TreeQueue) -> Json:
         "pending": one.pending,
         "resources": {
             resource: {
-                "guarantee": None if each.guarantee is None else quantity_text(resource, each.guarantee),
-                "capability": None if each.capability is None else quantity_text(resource, each.capability),
+                "guarantee": _quantity(resource, each.guarantee),
+                "softGuarantee": _quantity(resource, each.soft_guarantee),
+                "capability": _quantity(resource, each.capability),
                 "deserved": quantity_text(resource, each.deserved),
                 "used": quantity_text(resource, each.used),
             }
@@ -221,3 +224,7 @@ def _queue_data(one: TreeQueue) -> Json:
         "remarks": list(one.remarks),
         **past_use_data(one.past_use),
     }
+
+
+def _quantity(resource: str, units: int | None) -> str | None:
+    return None if units is None else quantity_text(resource, units)

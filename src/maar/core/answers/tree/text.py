@@ -11,7 +11,8 @@ from maar.core.model.resources import roughly
 from maar.core.views.drawing import LEGEND, WIDTH, Bar, Line, Note, Part, Row, branches, paragraph, table
 
 _HEADINGS: Final = (" WEIGHT", " USED", " DESERVED")
-_WIDE: Final = (" WEIGHT", "RESOURCE", " GUARANTEE", " CAPABILITY", " USED", " DESERVED")
+_SOFT: Final = " SOFT GUARANTEE"  # only where a queue has one
+_WIDE: Final = (" WEIGHT", "RESOURCE", " GUARANTEE", _SOFT, " CAPABILITY", " USED", " DESERVED")
 _COUNTS: Final = (" SHARE", " RUN", " WAIT", "STATE")
 _STATES: Final = {"Open": "green", "Closing": "yellow", "Closed": "red"}
 _NOTHING: Final = Part("")
@@ -25,9 +26,15 @@ def tree_lines(
     shown = tuple(view.resources) if wide else (chosen,)
     rows: list[Row | Note] = []
     children = {name: one.children for name, one in view.queues.items()}
+    has_soft = any(
+        measure.soft_guarantee is not None
+        for one in view.queues.values()
+        for measure in one.resources.values()
+    )
+    columns = tuple(one for one in _WIDE if has_soft or one != _SOFT) if wide else ()
     for name, before, below in branches(children, view.top):
-        rows += _rows(view.queues[name], before, below, shown, wide=wide)
-    headings = (*_WIDE, "", *_COUNTS) if wide else (*_HEADINGS, chosen, *_COUNTS)
+        rows += _rows(view.queues[name], before, below, shown, columns)
+    headings = (*columns, "", *_COUNTS) if wide else (*_HEADINGS, chosen, *_COUNTS)
     yield from table(("QUEUE", *headings), rows, width)
     for name, why in view.set_aside.items():
         yield from paragraph(Part(f"set aside: {name}: {why}", "yellow"), width)
@@ -54,7 +61,7 @@ def beyond(measures: Mapping[str, Measure], chosen: str) -> str:
 
 
 def _rows(
-    one: TreeQueue, before: str, below: str, shown: tuple[str, ...], *, wide: bool
+    one: TreeQueue, before: str, below: str, shown: tuple[str, ...], wide: tuple[str, ...]
 ) -> Iterator[Row | Note]:
     weight, share = ("", "") if one.name == ROOT else (weight_text(one.weight, one.past_use), one.share)
     counts = (Part(str(one.running)), Part(str(one.inqueue + one.pending)))
@@ -64,7 +71,8 @@ def _rows(
         measure = one.resources[resource]
         amounts = (measure.used, measure.deserved) if one.has_shares else (measure.used, None)
         if wide:
-            amounts = (measure.guarantee, measure.capability, *amounts)
+            soft = (measure.soft_guarantee,) if _SOFT in wide else ()
+            amounts = (measure.guarantee, *soft, measure.capability, *amounts)
         name = (Part(resource),) if wide else ()
         numbers = (Part("-" if amount is None else roughly(resource, amount)) for amount in amounts)
         yield Row(label, below, (Part(weight), *name, *numbers, Bar(measure.used, measure.deserved), *facts))

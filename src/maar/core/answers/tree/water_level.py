@@ -2,8 +2,8 @@
 
 A column for each sibling, as wide as it weighs; the height is the amount for each of weight, so that the
 filled area is what the sibling deserves. What is guaranteed is filled first. Then all are filled together
-until the budget is used up: those that are full at their ceiling stay below the level, those whose guarantee
-is more stand above it. A ceiling above the drawing is cut off.
+until the budget is used up: those that are full at their ceiling stay below the level, those whose guarantee,
+soft ones included, is more stand above it. A ceiling above the drawing is cut off.
 """
 
 from collections.abc import Sequence
@@ -22,7 +22,7 @@ _LETTER: Final = 6.4
 _NARROWEST: Final = 26.0  # of a column
 _GAP: Final = 6.0
 _ABOVE: Final = Fraction(3, 2)  # of the level, that is shown where ceilings are higher
-GUARANTEED, OWN, OTHERS, CEILING = "area f2", "area f0", "area f5", "ceiling"
+GUARANTEED, _SOFT, OWN, OTHERS, CEILING = "area f2", "area f3", "area f0", "area f5", "ceiling"
 
 
 def water_levels(one: Explanation) -> dict[str, str]:
@@ -54,6 +54,8 @@ def drawing(step: Step) -> Plot:
         plot.entry(OTHERS, "its siblings" + (f" ({left_out} more are not drawn)" if left_out else ""))
     if any(one.guarantee for one in shown):
         plot.entry(GUARANTEED, "of which guaranteed")
+    if any(one.floor > one.guarantee for one in shown):
+        plot.entry(_SOFT, "of which softly guaranteed")
     plot.entry(CEILING, "wanted and allowed")
     if step.level is not None:
         _level(plot, step.level, step.resource)
@@ -96,7 +98,11 @@ def _column(plot: Plot, step: Step, one: Sibling, x: float, width: float) -> Non
         x, width, 0.0, one.ceiling / each, CEILING, f"{text}; at most {roughly(resource, one.ceiling)}"
     )
     look = OWN if one == step.chosen else OTHERS
-    plot.block(x, width, guaranteed / each, one.deserved / each, look, f"{text}, bound by its {one.binding}")
+    entitled = min(one.floor, one.deserved)
+    plot.block(x, width, entitled / each, one.deserved / each, look, f"{text}, bound by its {one.binding}")
+    if entitled > guaranteed:
+        part = f"{text}, {roughly(resource, entitled - guaranteed)} by soft guarantee"
+        plot.block(x, width, guaranteed / each, entitled / each, _SOFT, part)
     if guaranteed:
         plot.block(
             x,

@@ -20,12 +20,20 @@ class Sibling(Record, frozen=True):
     name: str
     weight: int
     guarantee: int  # in force
+    floor: int  # the guarantee, or as much of the soft one as holds together with the siblings'
     request: int
     capability: int | None
     ceiling: int
     deserved: int
     binding: Constraint
     factor: Fraction = Fraction(1)  # what past use makes of its weight
+    soft_guarantee: int = 0  # its own, or what the queues below it are entitled to; 0 without effect
+    sets_soft: bool = False  # whether it is its own
+
+    @property
+    def is_short(self) -> bool:
+        """Whether not all of its soft guarantee holds."""
+        return self.floor < min(self.soft_guarantee, self.ceiling)
 
     @property
     def weighs(self) -> Fraction:
@@ -43,6 +51,11 @@ class Step(Record, frozen=True):
     chosen: Sibling
     is_leaf: bool
     level: Fraction | None  # whole units for each of weight; None where every sibling is at its ceiling
+
+    @property
+    def is_short(self) -> bool:
+        """Whether the soft guarantees of the siblings do not all hold together."""
+        return any(one.is_short for one in self.siblings)
 
     @property
     def others(self) -> tuple[Sibling, ...]:
@@ -124,16 +137,20 @@ def _step(shares: FairShares, name: str, level: list[Share], resource: str) -> S
 def _sibling(shares: FairShares, one: Share, resource: str) -> Sibling:
     row, column = shares.resources.index(resource), shares.tree.row[one.name]
     capability = int(shares.claims.capability[row, column])
+    soft = 0 if shares.columns.soft_guarantee is None else int(shares.columns.soft_guarantee[row, column])
     return Sibling(
         name=one.name,
         weight=one.weight,
         guarantee=one.guarantee[resource],
+        floor=one.floor[resource],
         request=one.request[resource],
         capability=None if capability >= UNLIMITED else capability,
         ceiling=one.ceiling[resource],
         deserved=one.deserved[resource],
         binding=one.binding[resource],
         factor=one.factor,
+        soft_guarantee=soft if soft > one.guarantee[resource] else 0,
+        sets_soft=resource in one.soft_guarantee,
     )
 
 
@@ -141,17 +158,17 @@ def water_level(budget: int, siblings: Sequence[Sibling]) -> Fraction | None:
     """Find the level at which siblings together take just the budget; None where they do not want all of it.
 
     The kernel keeps its level to itself. At this one every sibling gets what the kernel gives it to the unit,
-    which is level x weight, at least its guarantee and at most its ceiling.
+    which is level x weight, at least its floor and at most its ceiling.
     """
     if sum(one.ceiling for one in siblings) <= budget:
         return None
 
     def taken(level: Fraction) -> Fraction:
-        return sum((_clamped(level * one.weighs, one.guarantee, one.ceiling) for one in siblings), Fraction())
+        return sum((_clamped(level * one.weighs, one.floor, one.ceiling) for one in siblings), Fraction())
 
-    bends = sorted({end / one.weighs for one in siblings for end in (one.guarantee, one.ceiling)})
-    last = bends[bisect_right(bends, Fraction(budget), key=taken) - 1]  # guarantees are within the budget
-    rising = sum(one.weighs for one in siblings if one.guarantee <= last * one.weighs < one.ceiling)
+    bends = sorted({end / one.weighs for one in siblings for end in (one.floor, one.ceiling)})
+    last = bends[bisect_right(bends, Fraction(budget), key=taken) - 1]  # floors are within the budget
+    rising = sum(one.weighs for one in siblings if one.floor <= last * one.weighs < one.ceiling)
     return last + (budget - taken(last)) / rising if rising else last
 
 

@@ -71,6 +71,8 @@ def water(step: Step) -> str:
     if step.level is None:
         left = step.budget - sum(one.deserved for one in step.siblings)
         return f"nothing runs short under {step.parent}: {_amount(step, left)} is left over"
+    if step.is_short:
+        return f"the soft guarantees under {step.parent} do not all fit: each holds to the same part of it"
     if not step.level:
         return f"guarantees take all that {step.parent} has"
     level = per_weight(step.resource, step.level)
@@ -103,8 +105,19 @@ def _guarantee(step: Step) -> str:
     return f"{_asks(step)}; its guarantee of {guarantee} is no less than its fair part: {_weighed(step)}"
 
 
+def _soft_guarantee(step: Step) -> str:
+    one, soft = step.chosen, _amount(step, step.chosen.soft_guarantee)
+    named = f"its soft guarantee of {soft}" if one.sets_soft else f"the soft guarantees below it, {soft},"
+    verb = "is" if one.sets_soft else "are"
+    if one.is_short:
+        return (
+            f"{_asks(step)}; {named} {verb} met in part, as all under {step.parent} are: they do not all fit"
+        )
+    return f"{_asks(step)}; {named} {verb} no less than its fair part: {_weighed(step)}"
+
+
 def _fair_share(step: Step) -> str:
-    givers = [other.name for other in step.others if other.deserved > other.guarantee]
+    givers = [other.name for other in step.others if other.deserved > other.floor]
     named = ", ".join(givers[:_FEW]) + (" and others" if len(givers) > _FEW else "")
     change = f"it gets more with more weight, or when {named} {'want' if givers[1:] else 'wants'} less"
     return f"{_asks(step)}; {_weighed(step)}; {change}"
@@ -112,7 +125,12 @@ def _fair_share(step: Step) -> str:
 
 def _parent(step: Step) -> str:
     held = sum(other.deserved for other in step.others)
-    rest = f"{_amount(step, held)} is guaranteed to others" if held else "it has all of it"
+    claims = (
+        "guaranteed, or softly guaranteed,"
+        if any(one.soft_guarantee for one in step.others)
+        else "guaranteed"
+    )
+    rest = f"{_amount(step, held)} is {claims} to others" if held else "it has all of it"
     change = "the cluster has more" if step.parent == ROOT else f"{step.parent} does"
     return f"{_asks(step)}; {rest}; it gets more when {change}"
 
@@ -148,6 +166,7 @@ _REASONS: Final[Mapping[Constraint, Callable[[Step], str]]] = {
     "request": _request,
     "capability": _capability,
     "guarantee": _guarantee,
+    "soft guarantee": _soft_guarantee,
     "fair share": _fair_share,
     "parent": _parent,
 }
@@ -193,6 +212,7 @@ def _sibling_data(resource: str, one: Sibling) -> Json:
         "weight": one.weight,
         **({"factor": round(float(one.factor), 4)} if one.factor != 1 else {}),
         "guarantee": quantity_text(resource, one.guarantee),
+        **({"softGuarantee": quantity_text(resource, one.soft_guarantee)} if one.soft_guarantee else {}),
         "request": quantity_text(resource, one.request),
         "capability": None if one.capability is None else quantity_text(resource, one.capability),
         "ceiling": quantity_text(resource, one.ceiling),

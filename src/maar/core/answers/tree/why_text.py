@@ -17,7 +17,8 @@ from maar.core.answers.tree.why_sentences import (
 from maar.core.model.resources import roughly
 from maar.core.views.drawing import WIDTH, Line, Part
 
-_HEADINGS: Final = ("WEIGHT", "GUARANTEE", "REQUEST", "CAPABILITY", "DESERVED")
+_SOFT: Final = "SOFT"  # only where a sibling has a soft guarantee
+_HEADINGS: Final = ("WEIGHT", "GUARANTEE", _SOFT, "REQUEST", "CAPABILITY", "DESERVED")
 _MOST_SIBLINGS: Final = 30
 _WIDEST_NAME: Final = 30
 _GAP: Final = "  "
@@ -60,7 +61,8 @@ def _siblings(step: Step) -> Iterator[Line]:
     width = min(_WIDEST_NAME, max(len(one.name) for one in shown))
     yield ()
     weight = max(len(_HEADINGS[0]), *(len(weighs(one)) for one in shown))
-    headings = [_HEADINGS[0].rjust(weight), *_HEADINGS[1:]]
+    has_soft = any(one.soft_guarantee for one in shown)
+    headings = [_HEADINGS[0].rjust(weight), *(one for one in _HEADINGS[1:] if has_soft or one != _SOFT)]
     yield (Part(f"    {'':{width}}{_GAP}{_GAP.join(headings)}{_GAP}BOUND BY", "dim"),)
     for one in shown:
         label, style = ("  > ", "bold") if one == step.chosen else ("    ", "")
@@ -78,9 +80,10 @@ def _siblings(step: Step) -> Iterator[Line]:
 
 
 def _cells(resource: str, one: Sibling, headings: list[str]) -> list[str]:
+    soft = (one.soft_guarantee,) if _SOFT in headings else ()
     amounts = [
         "-" if amount is None else roughly(resource, amount)
-        for amount in (one.guarantee, one.request, one.capability, one.deserved)
+        for amount in (one.guarantee, *soft, one.request, one.capability, one.deserved)
     ]
     texts = [weighs(one), *amounts]
     return [text.rjust(len(heading)) for text, heading in zip(texts, headings, strict=True)]
