@@ -1,12 +1,14 @@
 """`maar.simulate`: a workload under one policy or several; results are columns of NumPy."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from functools import wraps
 from html import escape
+from inspect import signature
 from os import PathLike, fspath
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Final, Literal, ParamSpec
 
 import numpy as np
 
@@ -43,6 +45,7 @@ Trace = _PathText | Sequence[TraceJob] | None
 Nodes = _PathText | Sequence[_PathText | Node]
 Queues = _PathText | Sequence[_PathText | Queue]
 Policies = GivenPolicy | Sequence[GivenPolicy]
+P = ParamSpec("P")
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,7 +97,7 @@ class Simulated(Mapping[str, Outcome], Columns):
         }
 
 
-def simulate(  # noqa: PLR0913  # each is an option of the command
+def experiment(  # noqa: PLR0913  # each is an option of the command
     trace: Trace = None,
     nodes: Nodes = (),
     queues: Queues = (),
@@ -113,7 +116,7 @@ def simulate(  # noqa: PLR0913  # each is an option of the command
     jobs: int = 1000,
     seed: int = 1,
     load: float = 0.9,
-) -> Simulated:
+) -> Experiment:
     """Simulate a workload under one configuration or several.
 
     The workload is a trace (a path, or jobs), or is generated. Nodes are a specification such as
@@ -121,49 +124,10 @@ def simulate(  # noqa: PLR0913  # each is an option of the command
     `easy`, a path, plain data in Volcano's grammar, or a `Configuration`. From `format` on the keywords are
     the options of the command.
     """
-    with raising(SimulationError):
-        options = trace_options(
-            queue_from=queue_from,
-            namespace_per_user=namespace_per_user,
-            processors_per_pod=processors_per_pod,
-            memory_per_processor=memory_per_processor,
-            shared_gpus=shared_gpus,
-            stop_at_estimate=stop_at_estimate,
-            start=start,
-            most_jobs=most_jobs,
-        )
-        generated = None if generate is None else Generated(generate, jobs, seed, load)
-        experiment = experiment_of(trace, nodes, queues, config, format, options, generated)
-        experiment.run()
-    if experiment.interrupted_by:
-        raise KeyboardInterrupt
-    return Simulated(tuple(experiment.outcomes), tuple(experiment.notes), _title(trace, generate, experiment))
-
-
-@dataclass(frozen=True)
-class Generated:
-    """What is generated where there is no trace."""
-
-    kind: Generator
-    jobs: int
-    seed: int
-    load: float
-
-
-def trace_options(  # noqa: PLR0913  # each is an option of the command
-    *,
-    queue_from: str = "",
-    namespace_per_user: bool = False,
-    processors_per_pod: int | None = None,
-    memory_per_processor: str = "",
-    shared_gpus: Literal["whole", "thousandths"] = "whole",
-    stop_at_estimate: bool = False,
-    start: datetime | str | None = None,
-    most_jobs: int | None = None,
-) -> TraceOptions:
-    """How a trace is read."""
+    if (trace is None) == (generate is None):
+        raise InputError("give either a trace, or generate='lublin' or 'mixed'")
     try:
-        return TraceOptions(
+        options = TraceOptions(
             queue_from=queue_from,
             namespace_from="user" if namespace_per_user else "",
             processors_per_pod=processors_per_pod,
@@ -177,24 +141,10 @@ def trace_options(  # noqa: PLR0913  # each is an option of the command
         raise InputError(f": {error}; write it as 2Gi", option="memory_per_processor") from None
     except TraceError as error:
         raise InputError(str(error)) from None
-
-
-def experiment_of(  # what `simulate` is given
-    trace: Trace,
-    nodes: Nodes,
-    queues: Queues,
-    config: Policies,
-    format_name: str,
-    options: TraceOptions,
-    generated: Generated | None,
-) -> Experiment:
-    """Read all that is given, and go through the jobs once."""
-    if (trace is None) == (generated is None):
-        raise InputError("give either a trace, or generate='lublin' or 'mixed'")
     tables = TraceTables(options)
     policies, known_queues = policies_of(_listed(config)), _queues(queues, tables)
     file = Path(fspath(trace)) if isinstance(trace, str | PathLike) else None
-    named = "" if file is None else format_of(file, format_name)
+    named = "" if file is None else format_of(file, format)
     if file is not None and named == "recording":
         if not _is_empty(nodes):
             raise InputError(": a recording has nodes of its own; leave it out", option="nodes")
@@ -203,21 +153,32 @@ def experiment_of(  # what `simulate` is given
     source: JobSource
     if file is not None:
         source = TraceJobs(file, named, options)
-    elif generated is not None:
-        source = GeneratedJobs(generated.kind, generated.jobs, generated.seed, generated.load, cluster)
+    elif generate is not None:
+        source = GeneratedJobs(generate, jobs, seed, load, cluster)
     else:
         source = GivenJobs(trace)  # type: ignore[arg-type]  # what is left are jobs
-    experiment = prepared(source, cluster, policies)
-    experiment.notes[:0] = tables.notes
-    return experiment
+    of = f"generated jobs ({generate})" if generate is not None else file.name if file else ""
+    return prepared(source, cluster, policies, of, tables.notes)
 
 
-def _title(trace: Trace, generate: Generator | None, experiment: Experiment) -> str:
-    if generate is not None:
-        return f"Simulation of generated jobs ({generate})"
-    if isinstance(trace, str | PathLike):
-        return f"Simulation of {Path(fspath(trace)).name}"
-    return f"Simulation of {experiment.jobs or 0:,} jobs"
+def _carried_out(prepare: Callable[P, Experiment]) -> Callable[P, Simulated]:
+    """The function that does what another prepares, with the same keywords."""
+
+    @wraps(prepare, assigned=("__module__", "__doc__"))
+    def simulate(*given: P.args, **keywords: P.kwargs) -> Simulated:
+        with raising(SimulationError):
+            made = prepare(*given, **keywords)
+            made.run()
+        if made.interrupted_by:
+            raise KeyboardInterrupt
+        return Simulated(tuple(made.outcomes), tuple(made.notes), made.title)
+
+    shown: Any = simulate
+    shown.__signature__ = signature(prepare).replace(return_annotation=Simulated)
+    return simulate
+
+
+simulate: Final = _carried_out(experiment)
 
 
 def _is_empty(given: object) -> bool:

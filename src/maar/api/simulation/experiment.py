@@ -53,6 +53,7 @@ class Experiment:
     submissions: Callable[[Policy], Submissions]  # anew for every policy
     jobs: int | None  # None: that is not known before
     notes: list[str]
+    title: str
     outcomes: list[Outcome] = field(default_factory=list)  # of policies that have been simulated
     interrupted_by: str = ""
 
@@ -91,10 +92,14 @@ def _interrupted(signal: str, outcome: Outcome, left: Sequence[Policy]) -> str:
     )
 
 
-def prepared(source: JobSource, cluster: Cluster, policies: Sequence[Policy]) -> Experiment:
-    """Go through the jobs once; say what is left out, and which queues are made."""
-    seen = survey(cluster, source())
-    notes = list[str]()
+def prepared(
+    source: JobSource, cluster: Cluster, policies: Sequence[Policy], of: str, before: Sequence[str]
+) -> Experiment:
+    """Go through the jobs once; say what is left out, and which queues are made.
+
+    `of` says what is simulated, and `before` are notes on what was read before the jobs.
+    """
+    seen, notes = survey(cluster, source()), list[str]()
     skips = source.skips if isinstance(source, TraceJobs) else None
     if skips is not None and skips.total:
         notes.append(f"{skips.total:,} of {skips.read:,} records are not simulated:")
@@ -111,7 +116,8 @@ def prepared(source: JobSource, cluster: Cluster, policies: Sequence[Policy]) ->
     def submissions(policy: Policy) -> Submissions:
         return SubmittedJobs(whole, policy, source(), seen.start)
 
-    return Experiment(policies, whole.queues, submissions, seen.jobs, notes)
+    title = f"Simulation of {of or f'{seen.jobs:,} jobs'}"
+    return Experiment(policies, whole.queues, submissions, seen.jobs, [*before, *notes], title)
 
 
 def prepared_recording(file: Path, policies: Sequence[Policy] | None, queues: Sequence[Queue]) -> Experiment:
@@ -147,5 +153,5 @@ def prepared_recording(file: Path, policies: Sequence[Policy] | None, queues: Se
                 f" {policy.name} is for traces of jobs: a recording has queues of its own; leave it out",
                 option="config",
             )
-    recorded = RecordedJobs(workload, queues).queues
-    return Experiment(chosen, recorded, lambda _: RecordedJobs(workload, queues), None, notes)
+    recorded, title = RecordedJobs(workload, queues).queues, f"Simulation of {file.name}"
+    return Experiment(chosen, recorded, lambda _: RecordedJobs(workload, queues), None, notes, title)

@@ -100,19 +100,15 @@ def simulate(
 
     Writes report.html with plots, summary.json, and for every configuration jobs.csv and series.csv.
     """
-    from maar.api.simulate import Generated, experiment_of, trace_options  # noqa: PLC0415
+    from maar.api.simulate import experiment as prepare  # noqa: PLC0415
     from maar.api.simulation.report import ReportFolder, check_folder, overview_lines  # noqa: PLC0415
     from maar.cli.answers.simulation_progress import SimulationProgress  # noqa: PLC0415
 
     if (trace is None) == (generator.generate is None):
         raise typer.BadParameter("give either --trace FILE or --generate lublin|mixed")
     check_folder(out)
-    options = asdict(trace_flags)
-    format_name = options.pop("format")
-    kind = generator.generate
-    generated = kind and Generated(kind, generator.jobs, generator.seed, generator.load)
-    experiment = experiment_of(
-        trace, nodes or (), queues or (), config or (), format_name, trace_options(**options), generated
+    experiment = prepare(
+        trace, nodes or (), queues or (), config or (), **asdict(trace_flags), **asdict(generator)
     )
     for policy in experiment.policies:
         for warning in policy.configuration.warnings:
@@ -157,10 +153,8 @@ def _heading(trace: Path | None, generator: GeneratorFlags, experiment: "Experim
     from maar.core.answers.simulate.page import Heading  # noqa: PLC0415
 
     if trace is not None:
-        title = f"Simulation of {trace.name}"
         what = f"{experiment.outcomes[0].figures.jobs:,} jobs of {trace.name}"
     else:
-        title = f"Simulation of generated jobs ({generator.generate})"
         drawn = f"generator {generator.generate}, seed {generator.seed}, load {generator.load:g}"
         what = f"{generator.jobs:,} jobs, {drawn}"
     names = ", ".join(outcome.policy.name for outcome in experiment.outcomes)
@@ -169,7 +163,7 @@ def _heading(trace: Path | None, generator: GeneratorFlags, experiment: "Experim
     if left and not experiment.interrupted_by:
         notes.append(f"not simulated yet when this was written: {', '.join(left)}")
     made_by, configurations = f"Maar {__version__}: {_command()}", configurations_of(experiment.outcomes)
-    return Heading(title, [f"{what}. Policies: {names}."], notes, made_by, configurations)
+    return Heading(experiment.title, [f"{what}. Policies: {names}."], notes, made_by, configurations)
 
 
 def _command() -> str:
