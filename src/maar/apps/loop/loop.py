@@ -36,7 +36,6 @@ from maar.kube.watch import Trouble, Watch
 from maar.kube.write_failures import WriteFailures
 from maar.kube.writers import Writers
 
-
 _FINISH_WITHIN_S: Final = 5.0  # what was handed to the writers before the end
 
 
