@@ -10,8 +10,9 @@ from collections.abc import Iterable
 from functools import partial
 from pathlib import Path
 
+from maar.api.simulation.report import csv_lines
 from maar.core.answers.simulate.page import Heading, page
-from maar.core.answers.simulate.tables import csv_lines, job_columns, series_columns
+from maar.core.answers.simulate.tables import job_columns, series_columns
 from maar.core.engine import Engine
 from maar.core.model.events import Event
 from maar.core.model.metadata import Condition, Metadata, Object

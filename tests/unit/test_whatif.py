@@ -175,7 +175,7 @@ def test_columns_are_arrays_of_numbers_and_lists_of_names() -> None:
     assert jobs.start_after[row] == NOW.timestamp()
     assert jobs.evicted.dtype == answer.queues.deserved_after.dtype == np.int64
     parts = answer.to_dict()
-    assert all(len({len(column) for column in part.values()}) == 1 for part in parts.values())  # type: ignore[arg-type]
+    assert all(len({len(column) for column in part.values()}) == 1 for part in parts.values())
     assert answer.evicts
     assert set(answer.evictions.beneficiary) == {"web/report"}
     assert repr(answer) == "<WhatIf: 4 binds, 4 evictions; print() shows it>"

@@ -19,7 +19,7 @@ _STANDARD_INPUT: Final = Path("-")
 class ReadDocuments:
     """What was found, in the order of the files, and what is no document."""
 
-    found: list[tuple[str, object]] = field(default_factory=list)
+    placed: list[tuple[str, object]] = field(default_factory=list)
     errors: list[str] = field(default_factory=list)
 
 
@@ -34,7 +34,7 @@ def read_documents(paths: list[Path], *, as_kubectl: bool = False) -> ReadDocume
             name = "standard input" if file == _STANDARD_INPUT else str(file)
             try:
                 read = _documents(file, as_kubectl=as_kubectl)
-                documents.found.extend((f"{name}, {place}", document) for place, document in read)
+                documents.placed.extend((f"{name}, {place}", document) for place, document in read)
             except BadYamlError as error:
                 documents.errors.append(f"{name}: not YAML: {error}")
             except OSError as error:

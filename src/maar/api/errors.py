@@ -7,7 +7,7 @@ from contextlib import contextmanager
 class InputError(ValueError):
     """Something that the caller can put right.
 
-    Sentences about one option go on from its name; who has flags instead of keywords writes it as a flag.
+    Sentences about one option go on from its name; a command writes that as a flag.
     """
 
     def __init__(self, *sentences: str, option: str = "") -> None:
@@ -33,5 +33,5 @@ def raising(kind: type[InputError]) -> Iterator[None]:
 
 
 def why(error: OSError) -> str:
-    """What the system says of a file, without a number and without the name of the file once more."""
+    """What the system says of a file, without a number and without the name of the file."""
     return (error.strerror or str(error)).lower()

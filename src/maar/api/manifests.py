@@ -1,4 +1,4 @@
-"""The objects of a cluster from files or from a program: all that is wrong is named, with its place."""
+"""The objects of a cluster from files or from a program: what is wrong is named, with its place."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
@@ -29,7 +29,7 @@ Source = str | PathLike[str] | Mapping[str, object] | Iterable[Object | Mapping[
 
 @dataclass(frozen=True)
 class Manifests:
-    """What was read: objects in the order of the files, what was left out, and what is wrong and where."""
+    """What was read: objects in order, what was left out, and what is wrong and where."""
 
     objects: list[Object] = field(default_factory=list)
     snapshots: list[Snapshot] = field(default_factory=list)  # what is not in the objects, of each
@@ -46,7 +46,7 @@ def read_manifests(paths: list[Path]) -> Manifests:
         if not _take_snapshot(manifests, path):
             documents = read_documents([path])
             manifests.errors.extend(documents.errors)
-            for place, document in documents.found:
+            for place, document in documents.placed:
                 take_document(manifests, place, document)
     return manifests
 

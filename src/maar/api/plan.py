@@ -49,15 +49,15 @@ class Question:
 
     def plans(self, cycles: int, *, resubmit_victims: bool) -> Iterator[Plan]:
         """Decide cycle by cycle, as the scheduler of the snapshot where there is one."""
-        objects, known, time, resubmit = (
+        objects, configuration, time, resubmit = (
             self.manifests.objects,
             self.configuration,
             self.time,
             resubmit_victims,
         )
         if self.seen is None:
-            return plans(objects, known, time, cycles, resubmit_victims=resubmit)
-        return plans_from(self.seen, objects, known, time, cycles, resubmit_victims=resubmit)
+            return plans(objects, configuration, time, cycles, resubmit_victims=resubmit)
+        return plans_from(self.seen, objects, configuration, time, cycles, resubmit_victims=resubmit)
 
 
 def plan(
@@ -70,10 +70,10 @@ def plan(
 ) -> Planned:
     """Say what Maar would do with a cluster, and why.
 
-    The cluster is a file or a folder of manifests, a snapshot, or objects: plain documents as kubectl or a
-    client library gives them, lists of them too, or records of `maar.core.model`. The configuration is a
-    file, plain data in Volcano's grammar, or nothing for the default or the snapshot's. Between cycles the
-    plan is applied.
+    The cluster is a file or a folder of manifests, a snapshot, or objects: plain documents as
+    kubectl or a client library gives them, lists of them too, or records of `maar.core.model`. The
+    configuration is a file, plain data in Volcano's grammar, or nothing for the default or the
+    snapshot's. Between cycles the plan is applied.
     """
     if cycles < 1:
         raise PlanError(f" is {cycles}; there is at least 1", option="cycles")

@@ -1,4 +1,4 @@
-"""A cluster in files as a question about the future takes it: its objects, a configuration and a time."""
+"""A cluster in files as questions about the future take it."""
 
 import time
 
@@ -9,7 +9,7 @@ from maar.core.policy.configuration import Configuration
 
 
 def present_of(manifests: Manifests, given: Configuration | None = None, now: float | None = None) -> Present:
-    """A cluster in files: at the time and with the configuration of the snapshot, where there is one."""
+    """A cluster in files, at the time and with the configuration of its snapshot if there is one."""
     seen, objects = the_snapshot(manifests.snapshots), tuple(manifests.objects)
     if seen is None:
         return Present(objects, given or configuration_of(None), time.time() if now is None else now)

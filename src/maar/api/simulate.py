@@ -1,4 +1,4 @@
-"""`maar.simulate`: a workload under one policy or several, in virtual time; results are columns of NumPy."""
+"""`maar.simulate`: a workload under one policy or several; results are columns of NumPy."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -29,7 +29,7 @@ from maar.api.simulation.tables import TraceTables
 from maar.apps.version import __version__
 from maar.core.answers.simulate.page import Heading
 from maar.core.answers.simulate.tables import job_columns, series_columns
-from maar.core.model.columns import Columns, Tables
+from maar.core.model.columns import Columns
 from maar.core.model.node import Node
 from maar.core.model.queue import Queue
 from maar.core.model.resources import MEMORY, BadAmountError, amount
@@ -80,14 +80,14 @@ class Simulated(Mapping[str, Outcome], Columns):
         return f"<pre>{escape(str(self))}</pre>"
 
     def write(self, folder: _PathText) -> None:
-        """Write the report, as the command does: report.html, summary.json, and CSV for every policy."""
+        """Write the report of the command: report.html, summary.json, CSV for every policy."""
         facts, made_by = [f"Policies: {', '.join(self)}."], f"Maar {__version__}: maar.simulate"
         heading = Heading(self.title, facts, self.notes, made_by, configurations_of(self.outcomes))
         with raising(SimulationError):
             ReportFolder(Path(fspath(folder))).write(heading, self.outcomes, {"workload": self.title})
 
-    def to_dict(self) -> Tables:
-        """The jobs and the means over time of every policy, with the columns of the report's CSV files."""
+    def to_dict(self) -> dict[str, dict[str, Any]]:
+        """Jobs, and means over time, of every policy; the columns are those of the report's CSV."""
         return {
             "jobs": _together({name: job_columns(outcome) for name, outcome in self.items()}),
             "series": _together({name: series_columns(outcome) for name, outcome in self.items()}),

@@ -101,9 +101,9 @@ def _submitted(given: Source | Iterable[str | PathLike[str]]) -> Iterator[Submit
     read = read_documents(paths)
     if read.errors:
         raise InputError(*read.errors)
-    if paths and not read.found:
+    if paths and not read.placed:
         raise InputError(f"there is no document in {', '.join(map(str, paths))}; name a file that has one")
-    for place, document in read.found:
+    for place, document in read.placed:
         yield SubmitDocument(place, document)
     objects = [each for each in listed if not isinstance(each, str | PathLike)]
     for number, each in enumerate(objects, start=1):

@@ -71,8 +71,8 @@ def _of_plugin(error: Exception) -> str:
     """What a third party's plugin did wrong, where it is the cause; a daemon's tasks fail in groups."""
     from maar.core.policy.plugin_hooks import PluginError  # noqa: PLC0415  # only a failure waits for it
 
-    while isinstance(error, ExceptionGroup) and (found := error.subgroup(PluginError)) is not None:
-        error = found.exceptions[0]
+    while isinstance(error, ExceptionGroup) and (of_plugin := error.subgroup(PluginError)) is not None:
+        error = of_plugin.exceptions[0]
     return str(error) if isinstance(error, PluginError) else ""
 
 

@@ -44,7 +44,7 @@ _PROPAGATIONS: Final[dict[Cascade, "Propagation"]] = {
 
 
 class ListFlags:
-    """The flags of a list: which objects are shown, and how; a dataclass of a kind's own has the options."""
+    """The flags of a list: which objects are shown, and how; each kind has a dataclass of options."""
 
     labels: str
     output: Output | None
@@ -189,7 +189,7 @@ def do_to_each(
     access: Access,
     work: "Callable[[ClusterClient, str], Awaitable[None]]",
 ) -> None:
-    """Do something to objects by key, chosen by name or by labels; a failure of one stops no other."""
+    """Do something to objects, chosen by name or by labels; a failure of one stops no other."""
     if bool(names) == bool(labels):
         raise typer.BadParameter("say which: give names, or labels with -l, but not both")
 

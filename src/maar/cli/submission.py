@@ -39,7 +39,7 @@ def read_submissions(paths: list[Path], kinds: Sequence[type[Object]], command: 
     documents = read_documents(paths)
     wrong, submissions = list(documents.errors), list[Submission]()
     by_name = {(kind.api_version, kind.kind_name()): kind for kind in kinds}
-    for place, document in documents.found:
+    for place, document in documents.placed:
         if not isinstance(document, dict) or "kind" not in document:
             wrong.append(f"{place}: not an object of Kubernetes: it has no kind")
             continue

@@ -1,4 +1,4 @@
-"""The console that commands draw on: rich's, for names that anybody chose; colours are for terminals only."""
+"""The console that commands draw on: rich's, for names that anybody chose."""
 
 from collections.abc import Callable, Iterable
 

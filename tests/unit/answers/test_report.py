@@ -6,8 +6,9 @@ from math import isfinite
 import numpy as np
 import pytest
 
+from maar.api.simulation.report import csv_lines
 from maar.core.answers.simulate.plots import used_by_queue
-from maar.core.answers.simulate.tables import csv_lines, job_columns, series_columns
+from maar.core.answers.simulate.tables import job_columns, series_columns
 from maar.core.answers.simulate.text import amount_text, percent, seconds_text
 from maar.core.model.metadata import Condition, Metadata
 from maar.core.model.node import Node, NodeStatus

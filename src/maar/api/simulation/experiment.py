@@ -29,7 +29,7 @@ _MOST_NAMES: Final = 5  # of queues in a sentence
 
 
 class Follower:
-    """Who is told how far a simulation is, and what has come out; this one wants to know nothing."""
+    """Who is told how far a simulation is, and what has come out; this one ignores it."""
 
     def begins(self, name: str, jobs: int | None) -> None:
         """A policy is simulated from now on; the number of jobs may not be known."""
@@ -41,7 +41,7 @@ class Follower:
         """The policy has been simulated: its outcome is there."""
 
 
-_NOBODY: Final = Follower()
+_SILENT: Final = Follower()
 
 
 @dataclass(eq=False)
@@ -56,7 +56,7 @@ class Experiment:
     outcomes: list[Outcome] = field(default_factory=list)  # of policies that have been simulated
     interrupted_by: str = ""
 
-    def run(self, follower: Follower = _NOBODY) -> None:
+    def run(self, follower: Follower = _SILENT) -> None:
         """Simulate every policy; Ctrl-C or SIGTERM ends it with what there is until then."""
         for number, policy in enumerate(self.policies, start=1):
             run = PolicyRun(policy, self.submissions(policy), self.queues)
@@ -147,5 +147,5 @@ def prepared_recording(file: Path, policies: Sequence[Policy] | None, queues: Se
                 f" {policy.name} is for traces of jobs: a recording has queues of its own; leave it out",
                 option="config",
             )
-    known = RecordedJobs(workload, queues).queues
-    return Experiment(chosen, known, lambda _: RecordedJobs(workload, queues), None, notes)
+    recorded = RecordedJobs(workload, queues).queues
+    return Experiment(chosen, recorded, lambda _: RecordedJobs(workload, queues), None, notes)

@@ -2,15 +2,16 @@
 
 import json
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from math import isfinite
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from maar.api.errors import InputError, why
 from maar.apps.snapshots.configuration import as_document
 from maar.core.answers.simulate.page import Heading, page
-from maar.core.answers.simulate.tables import csv_lines, job_columns, overview, series_columns, summary
+from maar.core.answers.simulate.tables import job_columns, overview, series_columns, summary
 from maar.core.simulation.experiment import Outcome
 
 _NOT_IN_FOLDERS: Final = re.compile(r"[^A-Za-z0-9._-]+")
@@ -84,6 +85,31 @@ def overview_lines(outcomes: Sequence[Outcome]) -> list[str]:
         )
         for first, *rest in table
     ]
+
+
+def csv_lines(columns: Mapping[str, Any]) -> Iterator[str]:
+    """A line with the names, and one for every row; numbers that nobody knows are empty."""
+    yield _line(columns)
+    cells = (
+        column if isinstance(column, list) else map(_number, column.tolist()) for column in columns.values()
+    )
+    for row in zip(*cells, strict=True):
+        yield _line(row)
+
+
+def _line(values: Iterable[object]) -> str:
+    return ",".join(map(_cell, values)) + "\n"
+
+
+def _cell(value: object) -> str:
+    """A value as RFC 4180 has it."""
+    text = str(value)
+    return '"' + text.replace('"', '""') + '"' if any(special in text for special in ',"\r\n') else text
+
+
+def _number(value: float) -> str:
+    """A number to the microsecond, as exact as times are."""
+    return f"{value:.6f}".rstrip("0").rstrip(".") if isfinite(value) else ""
 
 
 def _write(file: Path, pieces: Iterable[str]) -> None:

@@ -6,8 +6,7 @@ How it works, in the order in which things happen:
    worker may be deciding in a thread, and what it decides from must not change meanwhile. But the
    worker is asked at once whether the events call for a round.
 2. Until every watch has listed its kind, and then until this process is elected, what comes is
-   learned at once: page by page, while the server prepares the next, so that a standby can begin
-   when it is elected.
+   learned at once: while the server prepares more, and so that a standby can begin when elected.
 3. Then there are rounds. A round is the worker's: it learns what the inbox has, works out what has
    to be written, and hands that to writers, which report each outcome by themselves. A round waits
    for no write.

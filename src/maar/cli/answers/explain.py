@@ -91,22 +91,22 @@ def explain(  # noqa: PLR0913  # each is an argument or a flag
     if events is None:
         events = on_cluster(access, partial(_events, subject)) if subject.group else []
     explainer = Explainer(present, subject, events)
-    known, console = explainer.explanation(), Terminal()
+    explanation, console = explainer.explanation(), Terminal()
     if not output:
-        print_lines(console, explanation_lines(known, width_of(console)))
-    if limit and known.pod_group and known.state in ("waits", "makes room"):
-        known = _with_future(explainer, known, limit)
+        print_lines(console, explanation_lines(explanation, width_of(console)))
+    if limit and explanation.pod_group and explanation.state in ("waits", "makes room"):
+        explanation = _with_future(explainer, explanation, limit)
         if not output:
-            print_lines(console, future_lines(known, width_of(console)))
+            print_lines(console, future_lines(explanation, width_of(console)))
     if output:
-        typer.echo(text_of(known.data(), output))
+        typer.echo(text_of(explanation.data(), output))
 
 
-def _with_future(explainer: Explainer, known: GroupExplanation, limit: float) -> GroupExplanation:
+def _with_future(explainer: Explainer, explanation: GroupExplanation, limit: float) -> GroupExplanation:
     """Add what has to be decided again."""
     with _progress(limit) as go_on:
-        known = msgspec.structs.replace(known, start=explainer.start())
-        return with_changes(known, explainer.changes(known, go_on))
+        explanation = msgspec.structs.replace(explanation, start=explainer.start())
+        return with_changes(explanation, explainer.changes(explanation, go_on))
 
 
 @contextmanager
@@ -170,12 +170,12 @@ def _subject(present: Present, kind: Kind, namespace: str, name: str) -> Subject
             f"{operation.name} does not exist; there is a pod group of this name: "
             f"maar explain podgroup {name} -n {namespace}"
         )
-    known = names(present.objects, kind, namespace)
-    if not known:
+    others = names(present.objects, kind, namespace)
+    if not others:
         raise CommandError(f"{operation.name} does not exist; namespace {namespace} has none: choose with -n")
-    sentence = unknown(operation, known)
+    sentence = unknown(operation, others)
     if "did you mean" not in sentence:
-        sentence = f"{operation.name} does not exist; there are {', '.join(known[:5])}"
+        sentence = f"{operation.name} does not exist; there are {', '.join(others[:5])}"
     raise CommandError(sentence)
 
 

@@ -1,4 +1,4 @@
-"""`maar job`: run jobs, look at them, suspend, resume and delete them."""
+"""`maar job`: run jobs, look at them, suspend, resume and delete them; and `maar pod`, their pods."""
 
 from typing import TYPE_CHECKING, Annotated, Final
 
@@ -17,6 +17,7 @@ from maar.cli.job.flags import (
     NameArgument,
     NamesArgument,
     NewNameArgument,
+    PodListFlags,
     QueueOption,
     ReplicasOption,
     RequestsOption,
@@ -33,7 +34,8 @@ from maar.core.model.cron_job import CronJob
 from maar.core.model.job import Job
 from maar.core.model.job_flow import JobFlow, JobTemplate
 from maar.core.model.workload import BatchJob
-from maar.core.views.job_rows import JOB_HEADINGS, JOB_WIDE, job_cells
+from maar.core.views.job_rows import JOB_HEADINGS, JOB_WIDE, POD_HEADINGS, POD_WIDE, job_cells, pod_cells
+from maar.core.views.job_summary import PodSummary
 
 if TYPE_CHECKING:  # a client takes longer to import than most commands take to run
     from maar.cli.cluster.client import ClusterClient
@@ -42,7 +44,10 @@ JOBS: Final = ShownKind(Job, "job", JOB_HEADINGS, JOB_WIDE, job_cells, "STATUS",
 
 _KINDS: Final = (Job, CronJob, JobFlow, JobTemplate)  # what files may have
 
+PODS: Final = ShownKind(PodSummary, "pod", POD_HEADINGS, POD_WIDE, pod_cells, "STATUS", "ContainerCreating")
+
 job_app: Final = typer.Typer(help="Jobs: run, look at, suspend and delete them.", no_args_is_help=True)
+pod_app: Final = typer.Typer(help="Pods of jobs and queues.", no_args_is_help=True)
 
 
 @job_app.command()
@@ -159,3 +164,11 @@ def _change_suspensions(  # as the commands have them
         await change_suspension(cluster, key, suspension, wait=wait, dry_run=dry_run)
 
     do_to_each((Job, BatchJob), names, labels, place, access, work)
+
+
+@pod_app.callback()
+def _pods() -> None:
+    """Pods of jobs and queues."""
+
+
+add_list(pod_app, PODS, "Show the pods of jobs: of one job, of a queue, or of all.", PodListFlags)

@@ -13,6 +13,7 @@ from maar.cli.queue.amounts import WrittenAmounts, amounts
 from maar.cli.tables import LabelsOption, OutputOption, ShownKind, WatchOption
 from maar.core.model.job import Job, JobPhase
 from maar.core.model.queue import Queue
+from maar.core.views.job_summary import JOB_LABEL, QUEUE_LABEL
 
 if TYPE_CHECKING:  # a client takes longer to import than most commands take to run
     from maar.cli.cluster.client import ClusterClient
@@ -66,7 +67,7 @@ IndexOption = Annotated[int | None, typer.Option("--index", min=0, help="Only th
 
 @dataclass(frozen=True)
 class JobListFlags(ListFlags):
-    """Which jobs; whether with planned starts, of how many, and by which configuration they are decided."""
+    """Which jobs, and whether with planned starts; of how many, and by which configuration."""
 
     queue: QueueOption = ""
     phase: PhaseOption = ""
@@ -114,3 +115,29 @@ class JobListFlags(ListFlags):
             raise typer.BadParameter("--first, --within and --config are for planned starts; add --start")
         else:
             super().show(shown, place, access)
+
+
+@dataclass(frozen=True)
+class PodListFlags(ListFlags):
+    """Of which job or queue."""
+
+    job: Annotated[
+        str, typer.Option("--job", "-j", help="Only pods of this job.", autocompletion=names_of(Job))
+    ] = ""
+    queue: QueueOption = ""
+    labels: LabelsOption = ""
+    output: OutputOption = None
+    watch: WatchOption = False
+
+    @property
+    def selector(self) -> str:
+        """The labels of the pods of jobs, and those that are asked for."""
+        job, queue = (self.job and f"{JOB_LABEL}={self.job}"), (self.queue and f"{QUEUE_LABEL}={self.queue}")
+        return ",".join(filter(None, (self.labels, job, queue))) or JOB_LABEL
+
+    async def check(self, cluster: "ClusterClient", namespace: str) -> None:
+        """Refuse a queue or a job that does not exist."""
+        if self.queue:
+            await cluster.check_queue(self.queue)
+        if self.job:
+            await cluster.check_job(namespace, self.job)

@@ -48,7 +48,7 @@ async def show_logs(
     """Print the logs of the pods of a job, or of some of them."""
     namespace, _, name = key.partition("/")
     job = from_document(Job, await cluster.get(Job, key))
-    tasks = [one.name for one in job.spec.tasks]
+    tasks = [each.name for each in job.spec.tasks]
     if task and task not in tasks:
         raise CommandError(f"job {key} has no task {task}; it has {', '.join(tasks)}")
     labels = pod_labels(name, task, index)
@@ -76,7 +76,7 @@ async def _follow(cluster: "ClusterClient", key: str, labels: str, printer: "_Pr
             while not is_over:
                 is_over = await _is_over(cluster, key)  # asked first: the last pods are then seen
                 pods = await cluster.objects(PodSummary, key.partition("/")[0], labels)
-                for pod in sorted(pods, key=lambda one: one.order):
+                for pod in sorted(pods, key=lambda each: each.order):
                     if pod.metadata.uid not in followed and pod.status.phase != "Pending":
                         followed[pod.metadata.uid] = tasks.create_task(printer.print_readable_log(pod))
                 if not is_over:

@@ -1,4 +1,4 @@
-"""Suspending and resuming jobs: a Command for each of Volcano's, and for Jobs of batch/v1 their own field."""
+"""Suspending and resuming jobs: Volcano's by a Command, those of batch/v1 by their own field."""
 
 from typing import TYPE_CHECKING, Final, NamedTuple, cast
 
@@ -62,7 +62,7 @@ async def _is_reached(cluster: "ClusterClient", key: str, wanted: Suspension) ->
 async def _change_batch_job(
     cluster: "ClusterClient", key: str, *, suspend: bool, wait: bool, dry_run: bool
 ) -> None:
-    """Suspend or resume a Job; one that Maar has suspended stays so, or is resumed before its turn."""
+    """Suspend or resume a Job; one that Maar has suspended stays so, or resumes before its turn."""
     job = from_document(BatchJob, await cluster.get(BatchJob, key))
     name, done = f"job.batch/{job.metadata.name}", "suspended" if suspend else "resumed"
     if job.is_finished:

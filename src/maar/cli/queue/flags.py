@@ -34,41 +34,6 @@ WeightOption = Annotated[
     int | None,
     typer.Option(min=1, max=LARGEST_WEIGHT, help="Its weight among its siblings; 1 unless set."),
 ]
-StateOption = Annotated[
-    State | None, typer.Option(case_sensitive=False, help="Whether it takes new jobs; Open unless set.")
-]
-ParentOption = Annotated[str | None, typer.Option(help="The queue above it; root unless set.")]
-ReclaimableOption = Annotated[
-    Literal["true", "false"] | None,
-    typer.Option(help="Whether others may take back what it uses beyond its deserved; true unless set."),
-]
-PriorityOption = Annotated[
-    int | None,
-    typer.Option(
-        min=0, max=2**31 - 1, help="Higher priorities are served first and evicted last; 0 unless set."
-    ),
-]
-CapabilityOption = Annotated[
-    WrittenAmounts | None, typer.Option(parser=amounts, metavar=_LISTED, help="The most it may use.")
-]
-GuaranteeOption = Annotated[
-    WrittenAmounts | None,
-    typer.Option(
-        parser=parts,
-        metavar="cpu=4,memory=20%",
-        help="What is reserved for it: amounts, or parts of the total.",
-    ),
-]
-DeservedOption = Annotated[
-    WrittenAmounts | None,
-    typer.Option(
-        parser=amounts, metavar=_LISTED, help="Its soft guarantee: its while it asks for it, else lent."
-    ),
-]
-RequestOption = Annotated[
-    WrittenAmounts | None,
-    typer.Option(parser=amounts, metavar=_LISTED, help="What it asks for in place of what its pods do."),
-]
 
 
 def _min_runtime(text: str) -> str:
@@ -81,47 +46,6 @@ def _min_runtime(text: str) -> str:
 
 
 _OF_THE_QUEUE_ABOVE: Final = "unset ('') as for the queue above."
-PreemptMinRuntimeOption = Annotated[
-    str | None,
-    typer.Option(
-        parser=_min_runtime,
-        metavar="10m",
-        help=f"How long pods run before preempt may evict them; {_OF_THE_QUEUE_ABOVE}",
-    ),
-]
-ReclaimMinRuntimeOption = Annotated[
-    str | None,
-    typer.Option(
-        parser=_min_runtime,
-        metavar="10m",
-        help=f"How long pods run before reclaim may evict them; {_OF_THE_QUEUE_ABOVE}",
-    ),
-]
-ChangedCapabilityOption = Annotated[
-    WrittenAmounts | None,
-    typer.Option("--capability", parser=changed_amounts, metavar=_CHANGED, help="The most it may use."),
-]
-ChangedGuaranteeOption = Annotated[
-    WrittenAmounts | None,
-    typer.Option(
-        "--guarantee", parser=changed_parts, metavar="cpu=20%,memory-", help="What is reserved for it."
-    ),
-]
-ChangedDeservedOption = Annotated[
-    WrittenAmounts | None,
-    typer.Option(
-        "--deserved",
-        parser=changed_amounts,
-        metavar=_CHANGED,
-        help="Its soft guarantee: its while it asks for it, else lent.",
-    ),
-]
-ChangedRequestOption = Annotated[
-    WrittenAmounts | None,
-    typer.Option(
-        "--request", parser=changed_amounts, metavar=_CHANGED, help="What it asks for in place of its pods."
-    ),
-]
 
 TreeOutputOption = Annotated[
     Literal["wide", "json", "yaml"] | None,
@@ -148,16 +72,57 @@ class QueueFlags:
     """The flags that describe a new queue; None where one was not given."""
 
     weight: WeightOption = None
-    state: StateOption = None
-    parent: ParentOption = None
-    capability: CapabilityOption = None
-    guarantee: GuaranteeOption = None
-    deserved: DeservedOption = None
-    reclaimable: ReclaimableOption = None
-    priority: PriorityOption = None
-    request: RequestOption = None
-    preempt_min_runtime: PreemptMinRuntimeOption = None
-    reclaim_min_runtime: ReclaimMinRuntimeOption = None
+    state: Annotated[
+        State | None, typer.Option(case_sensitive=False, help="Whether it takes new jobs; Open unless set.")
+    ] = None
+    parent: Annotated[str | None, typer.Option(help="The queue above it; root unless set.")] = None
+    capability: Annotated[
+        WrittenAmounts | None, typer.Option(parser=amounts, metavar=_LISTED, help="The most it may use.")
+    ] = None
+    guarantee: Annotated[
+        WrittenAmounts | None,
+        typer.Option(
+            parser=parts,
+            metavar="cpu=4,memory=20%",
+            help="What is reserved for it: amounts, or parts of the total.",
+        ),
+    ] = None
+    deserved: Annotated[
+        WrittenAmounts | None,
+        typer.Option(
+            parser=amounts, metavar=_LISTED, help="Its soft guarantee: its while it asks for it, else lent."
+        ),
+    ] = None
+    reclaimable: Annotated[
+        Literal["true", "false"] | None,
+        typer.Option(help="Whether others may take back what it uses beyond its deserved; true unless set."),
+    ] = None
+    priority: Annotated[
+        int | None,
+        typer.Option(
+            min=0, max=2**31 - 1, help="Higher priorities are served first and evicted last; 0 unless set."
+        ),
+    ] = None
+    request: Annotated[
+        WrittenAmounts | None,
+        typer.Option(parser=amounts, metavar=_LISTED, help="What it asks for in place of what its pods do."),
+    ] = None
+    preempt_min_runtime: Annotated[
+        str | None,
+        typer.Option(
+            parser=_min_runtime,
+            metavar="10m",
+            help=f"How long pods run before preempt may evict them; {_OF_THE_QUEUE_ABOVE}",
+        ),
+    ] = None
+    reclaim_min_runtime: Annotated[
+        str | None,
+        typer.Option(
+            parser=_min_runtime,
+            metavar="10m",
+            help=f"How long pods run before reclaim may evict them; {_OF_THE_QUEUE_ABOVE}",
+        ),
+    ] = None
 
     def spec(self) -> Json:
         """The fields of a spec that were given; None inside stands for what is to be taken away."""
@@ -178,10 +143,34 @@ class QueueFlags:
 class QueueChanges(QueueFlags):
     """The flags that change a queue: of amounts each can be set and taken away."""
 
-    capability: ChangedCapabilityOption = None
-    guarantee: ChangedGuaranteeOption = None
-    deserved: ChangedDeservedOption = None
-    request: ChangedRequestOption = None
+    capability: Annotated[
+        WrittenAmounts | None,
+        typer.Option("--capability", parser=changed_amounts, metavar=_CHANGED, help="The most it may use."),
+    ] = None
+    guarantee: Annotated[
+        WrittenAmounts | None,
+        typer.Option(
+            "--guarantee", parser=changed_parts, metavar="cpu=20%,memory-", help="What is reserved for it."
+        ),
+    ] = None
+    deserved: Annotated[
+        WrittenAmounts | None,
+        typer.Option(
+            "--deserved",
+            parser=changed_amounts,
+            metavar=_CHANGED,
+            help="Its soft guarantee: its while it asks for it, else lent.",
+        ),
+    ] = None
+    request: Annotated[
+        WrittenAmounts | None,
+        typer.Option(
+            "--request",
+            parser=changed_amounts,
+            metavar=_CHANGED,
+            help="What it asks for in place of its pods.",
+        ),
+    ] = None
 
 
 def check_resource(name: str, shown: tuple[str, ...]) -> None:

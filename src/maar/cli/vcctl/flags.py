@@ -1,4 +1,4 @@
-"""What Volcano's commands have in common: how they find a cluster, which flags they have, how they fail."""
+"""What Volcano's commands have in common: flags, finding a cluster, and how they fail."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager

@@ -20,7 +20,7 @@ from maar.core.cycle.state import State
 from maar.core.cycle.turn_order import Phase, TurnOrder
 from maar.core.model.names import natural
 from maar.core.tables.axis import times
-from maar.core.tables.groups import ADMITTED_PHASES
+from maar.core.tables.groups import ADMITTED_PHASES, are_all_gated
 from maar.core.tables.rows import GroupRow, PodRow
 
 
@@ -52,7 +52,8 @@ def _just_let_in(state: State) -> list[GroupRow]:
 
 
 def _lacks_pods(row: GroupRow) -> bool:
-    return bool(row.to_start) and row.placed + len(row.pending) + row.gated < row.min_member
+    lacks = row.placed + len(row.pending) + row.gated < row.min_member
+    return lacks and bool(row.to_start) and not are_all_gated(row)  # it counts nothing while they have them
 
 
 def backfill(state: State) -> None:

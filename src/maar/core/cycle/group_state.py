@@ -46,7 +46,7 @@ class GroupState:
     of_class: GroupClass | None = None  # None: it is like no other
     cursor: int = 0  # its place in its class
     end: int = 1  # that of the first member after it of which this is not the state
-    finished: "GroupState | None" = None  # the last members behind the cursor, where they fare alike
+    finished: "GroupState | None" = None  # the state of those behind the cursor that have finished
 
     @property
     def is_single(self) -> bool:

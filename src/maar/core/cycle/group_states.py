@@ -218,22 +218,21 @@ class GroupStates:
 
     def finish(self, group: GroupState) -> bool:
         """A member of a class has got all that it asked for; whether another has the state now."""
-        one, finished = group.of_class, group.finished
-        if one is None or group.is_single:
+        one, finished, place = group.of_class, group.finished, group.cursor + 1
+        if one is None or place == group.end:
             group.pending, group.refusal = NO_PENDING, None
             return False
-        if finished is not None and _fares_like(finished, group):
-            finished.end += 1
+        if finished is not None and finished.end == group.cursor:  # all their pods are placed, and are equal
+            finished.end = place
         else:
-            finished = group.finished = replace(
-                group, end=group.cursor + 1, pending=NO_PENDING, refusal=None, finished=None
-            )
+            finished = group.finished = replace(group, end=place, pending=NO_PENDING, refusal=None)
             self._of_blocks[one.block].append(finished)
         self._known[group.row.key] = finished
-        group.cursor += 1
-        group.row = row = one.rows[group.cursor]
+        group.cursor, group.row = place, one.rows[place]
+        row = group.row
         group.placed, group.more, group.pending = row.placed, (), self._pending(row)
-        group.tasks = dict(row.tasks) if row.tasks else NO_TASKS
+        if row.tasks:
+            group.tasks = dict(row.tasks)
         self._known[row.key] = group
         return True
 
@@ -283,16 +282,6 @@ class GroupStates:
         self._of_blocks[of_class.block].append(rest)
         self._may_wait[of_class.block].append(rest)
         return rest
-
-
-def _fares_like(finished: GroupState, group: GroupState) -> bool:
-    """Whether the members that have finished fare like the one after them."""
-    return (
-        finished.end == group.cursor
-        and finished.placed == group.placed
-        and finished.more == group.more
-        and finished.tasks == group.tasks
-    )
 
 
 def _is_unschedulable(group: GroupState) -> bool:

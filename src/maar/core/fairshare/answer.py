@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import Final, TypeVar, cast
+from typing import Any, Final, TypeVar, cast
 
 import numpy as np
 
@@ -14,6 +14,7 @@ from maar.core.fairshare.share_out import CONSTRAINTS, DemandColumns, ShareColum
 from maar.core.fairshare.tree import QueueTree
 from maar.core.fairshare.water_fill import Floats, Ints
 from maar.core.fairshare.weight_factors import ScaledWeights
+from maar.core.model.columns import Columns
 from maar.core.model.plan import Constraint
 from maar.core.model.queue import ROOT
 from maar.core.model.resources import Amounts, BadAmountError, Percentages, Resources, roughly
@@ -53,7 +54,7 @@ class Share:
 
 
 @dataclass(frozen=True, eq=False)
-class FairShares(Mapping[str, Share]):
+class FairShares(Mapping[str, Share], Columns):
     """The answer for a whole tree; ask it by queue name, or print it."""
 
     tree: QueueTree
@@ -103,6 +104,26 @@ class FairShares(Mapping[str, Share]):
 
     def __len__(self) -> int:
         return len(self.tree.names)
+
+    def to_dict(self) -> dict[str, dict[str, Any]]:
+        """A row for every queue and resource, amounts in whole units."""
+        names = (
+            "queue",
+            "resource",
+            "deserved",
+            "real_capability",
+            "guarantee",
+            "request",
+            "used",
+            "reserved",
+        )
+        amounts = (*(getattr(self.columns, name) for name in names[2:6]), self._used, self._held)
+        rows = [
+            (queue, resource, *(int(column[r, q]) for column in amounts))
+            for q, queue in enumerate(self.tree.names)
+            for r, resource in enumerate(self.resources)
+        ]
+        return {"queues": self.of_rows(names, rows)}
 
     def __str__(self) -> str:
         return "\n".join(_drawn(self))

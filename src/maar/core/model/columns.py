@@ -1,16 +1,14 @@
-"""Answers as columns: plain dictionaries, and tables of pandas or Arrow where those are installed."""
+"""Answers as columns: plain dictionaries, and tables of pandas or Arrow if installed."""
 
 from collections.abc import Iterable, Sequence
 from importlib import import_module
 from typing import Any
 
-Tables = dict[str, dict[str, Any]]  # by table and column; a column is a list or an array
-
 
 class Columns:
-    """An answer that can be taken apart into tables."""
+    """An answer that can be taken apart into tables; a column is a list or an array."""
 
-    def to_dict(self) -> Tables:
+    def to_dict(self) -> dict[str, dict[str, Any]]:
         """The columns by name, table by table."""
         raise NotImplementedError
 
@@ -21,14 +19,14 @@ class Columns:
 
     def to_arrow(self) -> dict[str, Any]:
         """A Table of Arrow for each table."""
-        arrow = _installed("pyarrow").table
-        return {name: arrow(table) for name, table in self.to_dict().items()}
+        table = _installed("pyarrow").table
+        return {name: table(columns) for name, columns in self.to_dict().items()}
 
-
-def columns(names: Sequence[str], rows: Iterable[Sequence[object]]) -> dict[str, Any]:
-    """Rows as columns by name."""
-    transposed = list(zip(*rows, strict=True)) or [()] * len(names)
-    return {name: list(column) for name, column in zip(names, transposed, strict=True)}
+    @staticmethod
+    def of_rows(names: Sequence[str], rows: Iterable[Sequence[object]]) -> dict[str, Any]:
+        """Rows as columns by name."""
+        columns = list(zip(*rows, strict=True)) or [()] * len(names)
+        return {name: list(column) for name, column in zip(names, columns, strict=True)}
 
 
 def _installed(library: str) -> Any:  # noqa: ANN401  # a module that may not be there

@@ -57,7 +57,7 @@ _NO_TEMPLATE: Final = msgspec.Raw(b"{}")
 
 
 class Task(Record, frozen=True, dict=True):  # noqa: PLW1641  # a template has no hash
-    """A template and how many pods of it; the template stays as it was written, for the pods made from it.
+    """A template and how many pods of it; the template stays as it was written, for its pods.
 
     A template is most of a job, and few who read jobs ask for it: it is decoded for those who do.
     """
@@ -238,13 +238,13 @@ class Job(Object, frozen=True, tag="Job"):
 
     @property
     def minimum(self) -> int:
-        """How many pods start together; where nothing is written yet, what admission would write."""
+        """How many pods start together; where nothing is written, what admission would write."""
         tasks = sum(task.least for task in self.spec.tasks)
         return self.status.min_available or self.spec.min_available or tasks
 
     @property
     def is_over(self) -> bool:
-        """Whether it will not run again, whatever is asked for; one that was aborted may be resumed."""
+        """Whether it will not run again; one that was aborted may be resumed."""
         return self.phase in ("Completed", "Failed", "Terminated")
 
 

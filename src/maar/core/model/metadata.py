@@ -24,6 +24,11 @@ class OwnerReference(Record, frozen=True):
     controller: bool = False
     block_owner_deletion: bool = False
 
+    @property
+    def batch_job(self) -> str:
+        """Its uid, where it is a Job of batch/v1."""
+        return self.uid if self.kind == "Job" and self.api_version == "batch/v1" else ""
+
 
 class Metadata(Record, frozen=True):
     """The part of ObjectMeta that Maar reads."""

@@ -168,7 +168,7 @@ class Pod(Object, frozen=True, tag="Pod"):
     def batch_job(self) -> str:
         """The uid of the Job of batch/v1 that made it; empty where none did."""
         owner = self.metadata.controller
-        return owner.uid if owner and owner.kind == "Job" and owner.api_version == "batch/v1" else ""
+        return owner.batch_job if owner is not None else ""
 
     @property
     def request(self) -> Resources:

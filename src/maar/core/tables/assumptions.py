@@ -66,7 +66,8 @@ class Assumptions:
         """Take events in; an assumption ends where an event shows its effect."""
         listed = list(events)
         self.tables.feed(listed)
-        self.volumes.feed(listed)
+        if self.volumes.under_way:
+            self.volumes.feed(listed)
         are_any = bool(self.under_way or self.promised)
         is_there: dict[str, bool] = {}
         for event in listed:

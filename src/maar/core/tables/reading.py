@@ -64,7 +64,7 @@ def read_pod(pod: Pod, shapes: Shapes, scheduler_name: str) -> PodRow:
         names_us=spec.scheduler_name == scheduler_name,
         is_daemon=owner is not None and owner.kind in _OWNERS_OF_DAEMONS,
         owner=owner.name if owner is not None else "",
-        batch_job=pod.batch_job if owner is not None else "",
+        batch_job=owner.batch_job if owner is not None else "",
         index_failures=_index_failures(metadata.annotations[INDEX_FAILURES])
         if INDEX_FAILURES in metadata.annotations
         else 0,

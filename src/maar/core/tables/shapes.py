@@ -57,7 +57,8 @@ class Shapes:
     def of(self, pod: Pod) -> Shape:
         """Find or make the shape of a pod."""
         spec = pod.spec
-        needs, selector = self.axis.needs(pod.request), tuple(sorted(spec.node_selector.items()))
+        needs = self.axis.needs(pod.request)
+        selector = tuple(sorted(spec.node_selector.items())) if spec.node_selector else ()
         ports = tuple(
             [
                 ("" if port.host_ip == _ALL_ADDRESSES else port.host_ip, port.protocol, port.host_port)

@@ -128,8 +128,7 @@ class Tables(PlainObjects):
         """Take a row for what is known of its pod."""
         self.changes += 1
         self._grow()
-        if row.key in self.pods:
-            self.remove_pod(row.key)
+        self.remove_pod(row.key)
         self._add_pod(row)
 
     def promise(self, pod: PodRow, node: str) -> None:
@@ -148,7 +147,7 @@ class Tables(PlainObjects):
         if pod.group_key:
             self._join(pod, self.groups.get(pod.group_key))
         prioritise(pod, self.priority_of)
-        if is_waiting(pod) and pod.group is None and (pod.names_us or (pod.is_ours and pod.group_key)):
+        if pod.group is None and is_waiting(pod) and (pod.names_us or (pod.is_ours and pod.group_key)):
             self.orphans[pod.key] = pod
         if pod.shape.has_affinity:
             self.with_affinity[pod.key] = pod
@@ -389,10 +388,9 @@ class Tables(PlainObjects):
 
     def _grow(self) -> None:
         """Give every column a place for resources that have been seen for the first time."""
-        lacking = len(self.axis.names) - len(self.budget)
-        if not lacking:
+        if len(self.axis.names) == len(self.budget):
             return
-        more = [0] * lacking
+        more = [0] * (len(self.axis.names) - len(self.budget))
         rows: tuple[NodeRow | QueueRow, ...] = (*self.nodes.values(), *self.queues.values())
         for column in (self.budget, self.capacity, *(column for row in rows for column in row.columns)):
             column.extend(more)

@@ -1,4 +1,4 @@
-"""Pods and events of jobs as commands show them: a summary has the fields that are shown, no others."""
+"""Pods and events of jobs as commands show them: summaries have the fields that are shown."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -27,6 +27,7 @@ class ContainerEnd(Record, frozen=True):
     """How a container ended."""
 
     reason: str = ""
+    message: str = ""
     exit_code: int = 0
     signal: int = 0
     finished_at: Time | None = None
@@ -61,6 +62,7 @@ class PodSummaryStatus(Record, frozen=True):
 
     phase: str = ""
     reason: str = ""
+    message: str = ""
     start_time: Time | None = None
     pod_ip: str = msgspec.field(default="", name="podIP")
     nominated_node_name: str = ""

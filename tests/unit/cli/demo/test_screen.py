@@ -8,8 +8,7 @@ from rich.console import Console
 from maar.apps.demo.frame import Frame, Row, Summary
 from maar.apps.demo.record import LogLine
 from maar.apps.demo.steps import Step
-from maar.cli.demo.screen import WIDTH, PlainLines, drawn
-from maar.cli.demo.summary import print_summary
+from maar.cli.demo.screen import WIDTH, PlainLines, drawn, print_summary
 from maar.core.answers.tree.answer import queue_tree
 from maar.core.model.queue import Guarantee, Queue, QueueMetadata, QueueSpec, QueueState, QueueStatus
 from maar.core.model.resources import Resources

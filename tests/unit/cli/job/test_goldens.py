@@ -8,11 +8,9 @@ from typing import Any, TypeVar
 import pytest
 import yaml
 
-from maar.cli.cron import CRONS
-from maar.cli.flow import FLOWS, TEMPLATES
-from maar.cli.job.commands import JOBS
+from maar.cli.cron_and_flow import CRONS, FLOWS, TEMPLATES
+from maar.cli.job.commands import JOBS, PODS
 from maar.cli.job.starts import table_with
-from maar.cli.pod import PODS
 from maar.cli.tables import Rows, ShownKind
 from maar.cli.vcctl import columns
 from maar.cli.vcctl.describe import describe

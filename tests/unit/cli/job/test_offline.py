@@ -10,7 +10,7 @@ import pytest
 import typer
 import yaml
 
-from maar.cli.cron import job_of
+from maar.cli.cron_and_flow import job_of
 from maar.cli.job.logs import pod_labels
 from maar.cli.main import maar_app, vcctl_app
 from maar.core.model.job_flow import Flow, FlowDependsOn, JobFlow, JobFlowSpec

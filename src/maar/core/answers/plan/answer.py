@@ -3,11 +3,11 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
-from typing import Final, overload
+from typing import Any, Final, overload
 
 from maar.core.answers.plan.ask import Json, plan_data
 from maar.core.answers.plan.text import More, plan_lines
-from maar.core.model.columns import Columns, Tables, columns
+from maar.core.model.columns import Columns
 from maar.core.model.plan import Plan, QueueStanding
 from maar.core.model.writes import Evict
 from maar.core.views.drawing import WIDTH, Line, Part, plain
@@ -48,7 +48,7 @@ class Planned(Sequence[Plan], Columns):
         """Everything as plain data with exact quantities, as `maar plan -o json` prints it."""
         return {"cycles": [plan_data(each) for each in self.cycles]}
 
-    def to_dict(self) -> Tables:
+    def to_dict(self) -> dict[str, dict[str, Any]]:
         """Queues by resource, binds, evictions and waiting pod groups, each as columns by name."""
         last = len(self.cycles) - 1
         shares = [
@@ -65,10 +65,10 @@ class Planned(Sequence[Plan], Columns):
         ]
         waits = [(last, group, why) for group, why in self.waits.items()]
         return {
-            "queues": columns(("queue", "resource", "deserved", "used"), shares),
-            "binds": columns(("cycle", "pod", "node"), binds),
-            "evictions": columns(("cycle", "pod", "beneficiary", "action"), evictions),
-            "waits": columns(("cycle", "group", "why"), waits),
+            "queues": self.of_rows(("queue", "resource", "deserved", "used"), shares),
+            "binds": self.of_rows(("cycle", "pod", "node"), binds),
+            "evictions": self.of_rows(("cycle", "pod", "beneficiary", "action"), evictions),
+            "waits": self.of_rows(("cycle", "group", "why"), waits),
         }
 
     @overload

@@ -61,7 +61,7 @@ def plan_data(decided: Plan) -> Json:
     """One cycle as plain data."""
     volumes = {one.claim: one.volume for one in decided.selections if isinstance(one, BindVolume)}
     return {
-        "queues": {name: queue_data(one) for name, one in sorted(decided.queues.items())},
+        "queues": {name: _queue_data(one) for name, one in sorted(decided.queues.items())},
         "binds": {one.pod: one.node for one in sorted(decided.binds, key=lambda one: one.pod)},
         "evictions": [
             {"pod": one.pod, "for": one.beneficiary, "action": one.action} for one in decided.evictions
@@ -109,7 +109,7 @@ def _cure(refusal: Refusal) -> Json:
     return {"cure": str(refusal.cure), "moreNodesHelp": refusal.more_nodes_help, **until}
 
 
-def queue_data(one: QueueStanding) -> Json:
+def _queue_data(one: QueueStanding) -> Json:
     """A queue's standing as plain data."""
     return {
         "deserved": one.deserved.quantities(),
@@ -124,12 +124,12 @@ def queue_data(one: QueueStanding) -> Json:
             {"type": each.type, "status": each.status, "reason": each.reason, "message": each.message}
             for each in one.conditions
         ],
-        "namespaces": {name: namespace_data(each) for name, each in one.namespaces.items()},
+        "namespaces": {name: _namespace_data(each) for name, each in one.namespaces.items()},
         **past_use_data(one.past_use),
     }
 
 
-def namespace_data(one: NamespaceStanding) -> Json:
+def _namespace_data(one: NamespaceStanding) -> Json:
     """A namespace's standing as plain data."""
     figures = {"weight": one.weight, "used": one.used.quantities(), "share": one.share}
     return {**figures, **past_use_data(one.past_use)}

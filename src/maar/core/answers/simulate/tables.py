@@ -1,11 +1,11 @@
 """The tables of a report: figures for the page, columns for spreadsheets, a summary for programs."""
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from math import isfinite
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from maar.core.answers.simulate.text import amount_text, percent, seconds_text
 from maar.core.model.resources import CPU, is_bytes, units_in_one
@@ -13,7 +13,6 @@ from maar.core.simulation.experiment import Outcome
 from maar.core.simulation.figures import Distribution
 
 Table = tuple[tuple[str, ...], list[tuple[str, ...]]]  # headings, rows
-Columns = dict[str, "list[str] | NDArray[np.int64] | NDArray[np.float64]"]  # by name
 
 
 def overview(outcomes: Sequence[Outcome]) -> Table:
@@ -113,7 +112,7 @@ def queues(outcomes: Sequence[Outcome]) -> Table:
     ), rows
 
 
-def job_columns(outcome: Outcome) -> Columns:
+def job_columns(outcome: Outcome) -> dict[str, Any]:
     """A row for every job; times are seconds since 1970 in UTC, NaN where it never happened."""
     jobs = outcome.jobs
     requests = {
@@ -138,10 +137,10 @@ def job_columns(outcome: Outcome) -> Columns:
     }
 
 
-def series_columns(outcome: Outcome) -> Columns:
+def series_columns(outcome: Outcome) -> dict[str, Any]:
     """A row for every interval: means of what was seen in it."""
     series = outcome.series
-    columns: Columns = {
+    columns: dict[str, Any] = {
         "begin_unix_s": series.begins,
         "length_s": series.seconds,
         "waiting_pods": series.waiting,
@@ -155,16 +154,6 @@ def series_columns(outcome: Outcome) -> Columns:
             columns[f"used_{_with_unit(name)}_by_{queue}"] = of_queue.used[row] / units
             columns[f"deserved_{_with_unit(name)}_by_{queue}"] = of_queue.deserved[row] / units
     return columns
-
-
-def csv_lines(columns: Columns) -> Iterator[str]:
-    """A line with the names, and one for every row; numbers that nobody knows are empty."""
-    yield _line(columns)
-    cells = (
-        column if isinstance(column, list) else map(_number, column.tolist()) for column in columns.values()
-    )
-    for row in zip(*cells, strict=True):
-        yield _line(row)
 
 
 def summary(outcomes: Iterable[Outcome], facts: Mapping[str, object]) -> str:
@@ -203,21 +192,6 @@ def _camel(name: str) -> str:
     return first + "".join(one.capitalize() for one in others)
 
 
-def _line(values: Iterable[object]) -> str:
-    return ",".join(map(_cell, values)) + "\n"
-
-
-def _cell(value: object) -> str:
-    """A value as RFC 4180 has it."""
-    text = str(value)
-    return '"' + text.replace('"', '""') + '"' if any(one in text for one in ',"\r\n') else text
-
-
 def _with_unit(resource: str) -> str:
     """A resource as a heading: what is counted in pieces needs no unit."""
     return f"{resource}_bytes" if is_bytes(resource) else f"{resource}_cores" if resource == CPU else resource
-
-
-def _number(value: float) -> str:
-    """A number to the microsecond, as exact as times are."""
-    return f"{value:.6f}".rstrip("0").rstrip(".") if isfinite(value) else ""

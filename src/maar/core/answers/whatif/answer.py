@@ -1,12 +1,13 @@
 """What a change would do as columns: NumPy arrays of numbers and lists of names, row by row."""
 
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from maar.core.answers.future import Certainty
+from maar.core.model.columns import Columns
 
 Integers = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -60,7 +61,7 @@ class Binds(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class WhatIfColumns:
+class WhatIfColumns(Columns):
     """All columns of an answer."""
 
     queues: QueueChanges
@@ -73,8 +74,8 @@ class WhatIfColumns:
         """Whether somebody would be evicted."""
         return bool(self.evictions.pod)
 
-    def to_dict(self) -> dict[str, dict[str, object]]:
-        """The columns by name; each part can become a data frame of whatever library."""
+    def to_dict(self) -> dict[str, dict[str, Any]]:
+        """The columns of queues, jobs, evictions and binds by name."""
         return {
             "queues": self.queues._asdict(),
             "jobs": self.jobs._asdict(),

@@ -102,10 +102,13 @@ class Look:
             return after_command(job, commands[0], own, self._now)
         if not job.status.state.phase:
             return Decision(None)
-        before = self._job_before(job, group)
-        if before is not None and (why := cannot_follow(self._cluster.jobs.get(before))):
+        key = self._job_before(job, group)
+        before = None if key is None else self._cluster.jobs.get(key)
+        if why := cannot_follow(before):
             facts = JobFacts(job, own, count(job, job.status, own), cannot_follow=why)
             return Decision(after_facts(facts, self._now))
+        if key is not None and waits_for_job(job, before):
+            return Decision(None)  # it has not begun, however few pods it needs to run
         return after_what_happened(job, own, group, self._now)
 
     def _commands(self, job: Job) -> list[Command]:

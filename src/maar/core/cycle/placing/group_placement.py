@@ -1,7 +1,7 @@
 """One turn of a group: the pods that make it ready, or one more, get their nodes together or not at all.
 
-A turn places its first pods in their order. Pods of one shape that follow each other are a run: what their
-queue may use is asked and charged once, and where nothing but their shape decides where they go, as many as
+A turn places its first pods in their order, and what their queue may use is asked and charged once. Pods of
+one shape that follow each other are a run: where nothing but their shape decides where they go, as many as
 have the same best node are put there at once. Other pods are asked about one by one.
 
 Where this fails, other pods of the group or another order may do. `MixedTurn` charges and places each pod by
@@ -24,7 +24,8 @@ from maar.core.cycle.limits import Limits
 from maar.core.cycle.placing.ranking import Ranking
 from maar.core.cycle.placing.room import NOWHERE
 from maar.core.cycle.state import State
-from maar.core.tables.axis import Needs, times
+from maar.core.tables.axis import Needs
+from maar.core.tables.counting import together
 from maar.core.tables.rows import NO_TASKS, PodRow
 from maar.core.tables.shapes import Labels, Shape
 
@@ -34,8 +35,7 @@ class _Run:
     """Pods of one shape that follow each other in a turn."""
 
     shape: Shape
-    pods: slice  # of those of the turn
-    needs: Needs  # of all of them
+    pods: slice | None  # of those of the turn; None: all
     are_equal: bool  # nothing but their shape decides where they go
     ranking: Ranking | None = None  # once the shape may find a node
 
@@ -46,8 +46,9 @@ class _Turn:
 
     placed: int  # pods of the group, before the turn
     pods: int  # that could be placed in it
-    runs: Sequence[_Run]  # in their order; none where another order may be needed
-    is_all: bool  # no other pods or order could do
+    runs: Sequence[_Run] = ()  # in their order; none where another order may be needed
+    needs: Needs = ()  # of their pods together
+    is_all: bool = False  # no other pods or order could do
 
 
 class GroupPlacement:
@@ -67,7 +68,7 @@ class GroupPlacement:
                 return False
         if turn is None or turn.placed != group.placed or turn.pods != len(pods):
             turn = self._turns[group] = self._turn(group, pods)
-        if turn.runs and self._try_in_order(group, pods, turn.runs):
+        if turn.runs and self._try_in_order(group, pods, turn):
             return True
         return not turn.is_all and MixedTurn(self, group).try_place(pods, *self._missing(group))
 
@@ -77,51 +78,55 @@ class GroupPlacement:
     def _turn(self, group: GroupState, pods: Sequence[PodRow]) -> _Turn:
         missing, tasks = self._missing(group)
         first, runs, begin = pods[: missing or 1], list[_Run](), 0
-        if tasks or len(pods) < missing or not _need_no_other_order(first):
-            return _Turn(group.placed, len(pods), (), is_all=False)
+        is_of_class = group.of_class is not None  # so that nothing but shapes decides where its pods go
+        if tasks or len(pods) < missing or not (is_of_class or _need_no_other_order(first)):
+            return _Turn(group.placed, len(pods))
         for shape, alike in groupby(first, key=attrgetter("shape")):
             run = list(alike)
-            are_equal = self.state.places.depend_on_shapes_only(run)
-            end, needs = begin + len(run), times(shape.needs, len(run))
-            runs.append(_Run(shape, slice(begin, end), needs, are_equal))
+            end = begin + len(run)
+            which = None if len(run) == len(pods) else slice(begin, end)
+            are_equal = is_of_class or self.state.places.depend_on_shapes_only(run)
+            runs.append(_Run(shape, which, are_equal))
             begin = end
-        return _Turn(group.placed, len(pods), runs, is_all=len(runs) == 1 and len(pods) == len(first))
+        is_all = len(runs) == 1 and len(pods) == len(first)
+        return _Turn(group.placed, len(pods), runs, together(first), is_all=is_all)
 
-    def _try_in_order(self, group: GroupState, pods: Sequence[PodRow], runs: Sequence[_Run]) -> bool:
-        """Place all pods, one after the other; where one cannot be placed, nothing stays."""
+    def _try_in_order(self, group: GroupState, pods: Sequence[PodRow], turn: _Turn) -> bool:
+        """Place all pods, one after the other; where one cannot be placed, nothing stays.
+
+        What their queue may use is asked and charged once.
+        """
+        for run in turn.runs:
+            if run.shape in self.unplaceable or (run.ranking is None and not self._may_find_node(run)):
+                return False
         state = self.state
         start = len(state.steps)
-        for run in runs:
-            if not self._try_run(group, pods[run.pods], run):
+        if not self.limits.charge(group, turn.needs):
+            return False
+        for run in turn.runs:
+            those = pods if run.pods is None else pods[run.pods]
+            placed = (self._place_by_shape if run.are_equal else self._place_one_by_one)(group, those, run)
+            if placed < len(those):
+                if not placed and run is turn.runs[0] and not state.places.has_affinity(those[0]):
+                    self.unplaceable.add(run.shape)
                 state.undo_to(start)
                 return False
         if not state.open_trials:
             state.steps.clear()  # no trial is left that could undo them
         return True
 
-    def _try_run(self, group: GroupState, pods: Sequence[PodRow], run: _Run) -> bool:
-        """Place pods of one shape: what their queue may use is asked and charged once.
-
-        Where one finds no node, some of them may have been placed.
-        """
-        shape, places, is_first = run.shape, self.state.places, not run.pods.start
-        if shape in self.unplaceable:
+    def _may_find_node(self, run: _Run) -> bool:
+        """Rank the nodes for a run of pods, if any of them may find one."""
+        places = self.state.places
+        if places.never_fits(run.shape) or not places.capacity(run.shape):
+            self.unplaceable.add(run.shape)
             return False
-        if run.ranking is None:
-            if places.never_fits(shape) or not places.capacity(shape):
-                if is_first:  # else pods that are placed before may have taken the room
-                    self.unplaceable.add(shape)
-                return False
-            run.ranking = places.ranking(shape)
-        if not self.limits.charge(group, run.needs):
-            return False
-        placed = (self._place_by_shape if run.are_equal else self._place_one_by_one)(group, pods, run.ranking)
-        if not placed and is_first and not places.has_affinity(pods[0]):
-            self.unplaceable.add(shape)
-        return placed == len(pods)
+        run.ranking = places.ranking(run.shape)
+        return True
 
-    def _place_by_shape(self, group: GroupState, pods: Sequence[PodRow], ranking: Ranking) -> int:
+    def _place_by_shape(self, group: GroupState, pods: Sequence[PodRow], run: _Run) -> int:
         """Place pods for which only their shape counts; gives how many found a node."""
+        ranking = run.ranking or self.state.places.ranking(run.shape)
         placed, left = 0, len(pods)
         while left:
             node, count = ranking.best_run(left)
@@ -132,7 +137,7 @@ class GroupPlacement:
             left -= count
         return placed
 
-    def _place_one_by_one(self, group: GroupState, pods: Sequence[PodRow], _: Ranking) -> int:
+    def _place_one_by_one(self, group: GroupState, pods: Sequence[PodRow], _: _Run) -> int:
         """Place pods for which other pods, plugins or promises count; gives how many found a node."""
         for placed, pod in enumerate(pods):
             node = self.state.places.best(pod, "now")

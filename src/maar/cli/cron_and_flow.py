@@ -1,4 +1,4 @@
-"""`maar cron`: make cron jobs, look at them, suspend, resume, run now and delete them."""
+"""`maar cron` and `maar flow`: jobs that are made by the clock, or when others have completed."""
 
 from typing import TYPE_CHECKING, Annotated, Final, cast
 
@@ -12,7 +12,18 @@ from maar.cli.submission import DryRunOption, print_made
 from maar.cli.tables import Document, LabelsOption, OutputOption, ShownKind, title
 from maar.core.model.cron_job import CronJob
 from maar.core.model.job import Job
-from maar.core.views.flow_rows import CRON_HEADINGS, CRON_WIDE, cron_cells
+from maar.core.model.job_flow import JobFlow, JobTemplate
+from maar.core.views.flow_rows import (
+    CRON_HEADINGS,
+    CRON_WIDE,
+    FLOW_HEADINGS,
+    FLOW_WIDE,
+    TEMPLATE_HEADINGS,
+    TEMPLATE_WIDE,
+    cron_cells,
+    flow_cells,
+    template_cells,
+)
 
 if TYPE_CHECKING:  # a client takes longer to import than most commands take to run
     from maar.cli.cluster.client import ClusterClient
@@ -117,3 +128,17 @@ def _set_suspend(
         typer.echo(f"{title(CronJob, key.partition('/')[2])} {word}")
 
     do_to_each((CronJob,), names, labels, place, access, work)
+
+
+FLOWS: Final = ShownKind(JobFlow, "flow", FLOW_HEADINGS, FLOW_WIDE, flow_cells, "STATUS", "Running")
+TEMPLATES: Final = ShownKind(
+    JobTemplate, "template", TEMPLATE_HEADINGS, TEMPLATE_WIDE, template_cells, "QUEUE", "Deleted"
+)
+
+flow_app: Final = typer.Typer(help="Job flows: jobs that wait for one another.", no_args_is_help=True)
+
+add_create(flow_app, (JobFlow, JobTemplate), "maar flow create", "Make flows and job templates from files.")
+add_list(flow_app, FLOWS, "Show flows; the jobs are running/completed/failed/all.")
+add_list(flow_app, TEMPLATES, "Show the templates that flows make jobs from.", name="templates")
+add_view(flow_app, FLOWS, "Show a flow: which job waits for which, how far each is, and its events.")
+add_delete(flow_app, FLOWS, "Delete flows, and with them their jobs.")
