@@ -1,20 +1,22 @@
-"""Writing objects: what comes over HTTP, turned into calls on the cluster."""
+"""Writing objects: what comes over HTTP, turned into calls on the cluster; and reviews of access."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from http import HTTPStatus
 from typing import Final
 
-from maar.embedded.calls import Deletion, metadata, text
+from maar.embedded.calls import Caller, Deletion, metadata, text
 from maar.embedded.cluster import Cluster
-from maar.embedded.failures import ApiError, Json, bad_request
+from maar.embedded.failures import ApiError, Cause, Json, bad_request, invalid
 from maar.embedded.http import ApiRequest, as_object, from_json
+from maar.embedded.kinds.parts import part
 from maar.embedded.kinds.pods import bind, evict
-from maar.embedded.kinds.reviews import review
 from maar.embedded.lifecycle import deletion_of
 from maar.embedded.patch.json_patch import json_patch, merge_patch
 from maar.embedded.patch.strategic import strategic_patch
 from maar.embedded.reading import Reader
+from maar.embedded.resources import Resource
 from maar.embedded.routes import Target
+from maar.embedded.schema.messages import shown
 
 _JSON_PATCH: Final = "application/json-patch+json"
 _MERGE_PATCH: Final = "application/merge-patch+json"
@@ -150,3 +152,45 @@ async def _deletion(request: ApiRequest) -> Deletion:
         "propagationPolicy": request.query.get("propagationPolicy"),
     }
     return deletion_of({**asked, **options})
+
+
+_ADMINISTRATORS: Final = "system:masters"
+_ANYTHING: Final[Mapping[str, object]] = {
+    "resourceRules": [{"verbs": ["*"], "apiGroups": ["*"], "resources": ["*"]}],
+    "nonResourceRules": [{"verbs": ["*"], "nonResourceURLs": ["*"]}],
+    "incomplete": False,
+}
+_NOTHING: Final[Mapping[str, object]] = {"resourceRules": [], "nonResourceRules": [], "incomplete": False}
+
+
+def review(resource: Resource, body: Json, caller: Caller) -> Json:
+    """Answer a review of the caller; members of system:masters may do anything."""
+    return {
+        "kind": resource.kind,
+        "apiVersion": resource.api_version,
+        "metadata": metadata(body),
+        **({"spec": body["spec"]} if "spec" in body else {}),
+        "status": _status(resource, part(body, "spec"), caller),
+    }
+
+
+def _status(resource: Resource, spec: Json, caller: Caller) -> Json:
+    if resource.kind == "SelfSubjectReview":
+        return {"userInfo": {"username": caller.name, "groups": list(caller.groups)}}
+    if resource.kind == "SelfSubjectRulesReview":
+        if not text(spec, "namespace"):
+            raise bad_request("no namespace on request")
+        return dict(_ANYTHING if _ADMINISTRATORS in caller.groups else _NOTHING)
+    if ("resourceAttributes" in spec) == ("nonResourceAttributes" in spec):
+        raise _not_exactly_one(resource, spec)
+    return {"allowed": _ADMINISTRATORS in caller.groups}
+
+
+def _not_exactly_one(resource: Resource, spec: Json) -> ApiError:
+    field = "spec.resourceAttributes"
+    problem = "null: exactly one of nonResourceAttributes or resourceAttributes must be specified"
+    if "nonResourceAttributes" in spec:
+        field, asked = "spec.nonResourceAttributes", shown(spec["nonResourceAttributes"])
+        problem = f"{asked}: cannot be specified in combination with resourceAttributes"
+    cause = Cause(field, "FieldValueInvalid", f"Invalid value: {problem}")
+    return invalid(resource.kind, resource.group, "", [cause])

@@ -4,8 +4,8 @@ import pytest
 
 from maar.embedded.calls import Caller
 from maar.embedded.failures import ApiError
-from maar.embedded.kinds.reviews import review
 from maar.embedded.resources import BUILT_IN, Resource
+from maar.embedded.writing import review
 from support.embedded import Document
 
 ADMIN = Caller("admin", ("system:masters", "system:authenticated"))

@@ -35,26 +35,6 @@ from maar.kube.watch import Trouble, Watch
 from maar.kube.write_failures import WriteFailures
 from maar.kube.writers import Writers
 
-
-class Inbox:
-    """Events in the order they came, and since when the first of them waits."""
-
-    def __init__(self) -> None:
-        self._events: list[Event] = []
-        self._since = 0.0
-
-    def put(self, events: list[Event]) -> None:
-        """Add what has just come."""
-        if not self._events:
-            self._since = time.monotonic()
-        self._events += events
-
-    def take(self) -> tuple[list[Event], float]:
-        """Take everything, with the seconds that the first has waited."""
-        events, self._events = self._events, []
-        return events, time.monotonic() - self._since if events else 0.0
-
-
 _FINISH_WITHIN_S: Final = 5.0  # what was handed to the writers before the end
 
 

@@ -81,7 +81,7 @@ class Wanted(NamedTuple):
 def member(pod: Pod) -> Member:
     """Read what a pod sets for its group."""
     metadata, created = pod.metadata, pod.metadata.creation_timestamp
-    named, owner = metadata.annotations.get(GROUP_ANNOTATION, ""), controller_of(metadata)
+    named, owner = metadata.annotations.get(GROUP_ANNOTATION, ""), _controller_of(metadata)
     own = group_name(owner.uid if owner else metadata.uid)
     statements = _chosen(metadata.annotations, _INHERITED_FROM_PODS)
     if QUEUE_ANNOTATION in metadata.labels:
@@ -126,7 +126,7 @@ def statements_of_owner(metadata: Metadata) -> Statements:
     return {**_chosen(metadata.annotations, inherited), **age}
 
 
-def controller_of(metadata: Metadata) -> OwnerReference | None:
+def _controller_of(metadata: Metadata) -> OwnerReference | None:
     """The owner that makes a pod's group: its controller, unless that is the node of a static pod."""
     return next(
         (
@@ -271,7 +271,7 @@ class Owners:
 
 def _owner(workload: Workload) -> Owner:
     metadata = workload.metadata
-    above = controller_of(metadata)
+    above = _controller_of(metadata)
     is_version = above is not None and (above.api_version, above.kind) == ("apps/v1", "Deployment")
     deployment = above if is_version else None
     group = group_name(deployment.uid if deployment is not None else metadata.uid)

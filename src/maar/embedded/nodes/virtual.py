@@ -18,8 +18,8 @@ from maar.embedded.failures import Json
 from maar.embedded.lifecycle import time_text
 from maar.embedded.nodes import status as statuses
 from maar.embedded.nodes.changes import Changes
-from maar.embedded.nodes.hosts import Host, Hosts
 from maar.embedded.nodes.node import completed, stamped
+from maar.embedded.nodes.node_capacity import Host, Hosts
 from maar.embedded.nodes.pod import BoundPod, read_pod
 from maar.embedded.nodes.reports import PODS, delete_stopped, pod_key, record_event, report
 from maar.embedded.nodes.script import (
