@@ -17,6 +17,7 @@ import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from importlib import import_module
 from itertools import chain
 from pathlib import Path
 from time import process_time
@@ -24,7 +25,7 @@ from typing import Final
 
 import cycle_bench as bench
 import policy_bench as policy
-from ordinary import PARTS, ordinary
+from ordinary import PARTS, both, ordinary
 from ordinary_bench import nothing_changed
 from waiting_bench import decisions, many_wait
 
@@ -64,10 +65,11 @@ class Target:
     cluster: str = "plain"
     beside_row: str = ""  # the same row where it is empty
     beside_tree: str = "new"
+    beside_cluster: str = "plain"
 
     def reached(self, row: str, figures: Figures) -> str:
         """The target, and whether it is reached."""
-        beside = (self.beside_row or row, self.beside_tree, "plain")
+        beside = (self.beside_row or row, self.beside_tree, self.beside_cluster)
         ratio = figures.ratio((row, self.tree, self.cluster), beside)
         if ratio is None:
             return f"{self.says}: not measured"
@@ -92,6 +94,7 @@ def main() -> None:
     given = parser.parse_args()
     names = given.only or list(ROWS)
     if given.measure:
+        sys.path.insert(0, str(given.other / "bench"))  # questions are asked as that tree asks them
         print(json.dumps({**ROWS, **MORE_ROWS}[names[0]].measure(given.measure)))
         return
     print(f"  {'milliseconds of one core':<44}{'plain':>27}{'ordinary':>29}{'ordinary/plain':>18}")
@@ -202,14 +205,41 @@ def quiet(cluster: str) -> float:
     return min(took)
 
 
+def starts(nodes: int, groups: int, cluster: str) -> float:
+    """The planned starts of all groups that wait, asked as the measured tree asks."""
+    bench_of_starts, whatif = import_module("starts_bench"), import_module("whatif_bench")
+    objects, now = [*bench_of_starts.cluster(nodes, groups)], bench_of_starts.NOW
+    kinds = dict(zip(CLUSTERS, both(objects, now), strict=True))
+    present = whatif.at_rest(kinds[cluster][1], now)
+    gc.collect()
+    gc.freeze()
+    begin = process_time()
+    bench_of_starts.starts.planned_starts(present, precision=0.05)
+    return process_time() - begin
+
+
+def answer(path: str, value: int, cluster: str) -> float:
+    """What another value would do on a full cluster where thousands wait, asked as the measured tree asks."""
+    whatif = import_module("whatif_bench")
+    kinds = dict(
+        zip(CLUSTERS, both(whatif.full_cluster(whatif.Size(1_000, 10_000)), whatif.START), strict=True)
+    )
+    present, found = whatif.at_rest(kinds[cluster][1]), list[object]()
+    gc.collect()
+    begin = process_time()
+    whatif.ask(present, [whatif.SetField(path, value)], 0, found)
+    return process_time() - begin
+
+
 def work(gang: int) -> Events:
     """All pods of a large cluster wait, in gangs or alone."""
     return chain(bench.cluster(10_000), bench.queues(), bench.work(100_000, gang))
 
 
-def at_most_old(ratio: float) -> Target:
-    """A part of the time that the old tree takes."""
-    return Target(f"plain at most {ratio}x old", ratio, beside_tree="old")
+def at_most_old(ratio: float, cluster: str = "plain") -> Target:
+    """A part of the time that the old tree takes on the same cluster."""
+    says = f"{cluster} at most {ratio}x old"
+    return Target(says, ratio, cluster=cluster, beside_tree="old", beside_cluster=cluster)
 
 
 def faster_than_old(times: float) -> Target:
@@ -237,6 +267,7 @@ def ended_rows() -> dict[str, Row]:
 
 
 _WORK_TARGET: Final = Target("ordinary at least 80 % of the speed of plain", 1.25, cluster="ordinary")
+_QUESTION_TARGETS: Final = (at_most_old(0.6), at_most_old(0.6, "ordinary"))
 ROWS: Final[dict[str, Row]] = {
     "nothing changed, 10,000 groups wait": Row(waits_quietly, (ordinary_at_most(1.5), at_most_old(1.0))),
     **ended_rows(),
@@ -249,6 +280,9 @@ ROWS: Final[dict[str, Row]] = {
     ),
     "anti-affinity and spread, 5,000 nodes": Row(partial(first, bench.shards), (faster_than_old(2.0),)),
     "reclaim, 4,000 for 4,000": Row(partial(first, bench.one_gpu_jobs), (at_most_old(0.65),)),
+    "planned starts, 1,000 groups wait": Row(partial(starts, 100, 1_000), _QUESTION_TARGETS),
+    "what-if, 149 evictions": Row(partial(answer, "queue/queue-0.capability.cpu", 1_000), _QUESTION_TARGETS),
+    "what-if, 329 evictions": Row(partial(answer, "queue/queue-0.weight", 2), _QUESTION_TARGETS),
 }
 _GANGS: Final[dict[str, Callable[[], Events]]] = {
     "ten queues": partial(bench.ten_queues, 1_000),
@@ -256,8 +290,11 @@ _GANGS: Final[dict[str, Callable[[], Events]]] = {
     "few victims": partial(bench.few_victims, 1_000),
     "at the gate": lambda: map(policy.not_admitted, bench.ten_queues(1_000)),
 }
-# Measured where they are named: gangs wait in a full cluster, in the first decision and in the next.
+# Measured where they are named: gangs wait in a full cluster, in the first decision and in the next; and
+# what takes minutes on an ordinary cluster.
 MORE_ROWS: Final[dict[str, Row]] = {
+    "planned starts, 10,000 groups wait": Row(partial(starts, 1_000, 10_000), _QUESTION_TARGETS),
+} | {
     f"{name}, {which}": Row(partial(measure, events))
     for name, events in _GANGS.items()
     for which, measure in (("first", first), ("next", following))

@@ -30,8 +30,7 @@ from maar.core.model.queue import Queue
 from maar.embedded.access import ADMINISTRATOR, certificate, token, write_kubeconfig
 from maar.embedded.assembly import assemble
 from maar.embedded.nodes.pod_logs import PodLogs
-from maar.embedded.server import Server
-from maar.embedded.serving import serve
+from maar.embedded.server import Server, serve
 from maar.embedded.store import Store
 from maar.kube.api_server import ApiServer
 from maar.kube.credentials import load

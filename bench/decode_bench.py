@@ -11,6 +11,7 @@ from maar.kube.listing import Page
 
 PODS = 10_000
 SHAPES = 50
+TEAMS = 10
 TARGET = "target at most 2.5x"
 
 
@@ -67,6 +68,7 @@ def shape(rng: random.Random) -> dict[str, object]:
         "volumes": [{"name": mount["name"], "projected": {"sources": [token]}}],
         "containers": [main],
         "restartPolicy": "OnFailure",
+        "serviceAccountName": "default",
         "schedulerName": "maar",
         "tolerations": [
             {"key": f"node.kubernetes.io/{taint}", "operator": "Exists", "effect": "NoExecute"}
@@ -77,8 +79,8 @@ def shape(rng: random.Random) -> dict[str, object]:
     if rng.choice((True, False, False)):
         spec["nodeSelector"] = {"topology.kubernetes.io/zone": rng.choice("abc")}
     if rng.choice((True, False, False, False)):
-        sidecar = {"name": "mesh", "restartPolicy": "Always", "resources": {"requests": {"cpu": "100m"}}}
-        spec["initContainers"] = [sidecar]
+        sidecar = {"name": "mesh", "image": "example.com/mesh:1", "restartPolicy": "Always"}
+        spec["initContainers"] = [{**sidecar, "resources": {"requests": {"cpu": "100m"}}}]
     return spec
 
 
@@ -105,7 +107,7 @@ def pod(rng: random.Random, number: int, job: int, spec: dict[str, object]) -> d
     return {
         "metadata": {
             "name": f"train-{job}-worker-{number}",
-            "namespace": f"team-{job % 10}",
+            "namespace": f"team-{job % TEAMS}",
             "uid": uid,
             "resourceVersion": str(80_000_000 + number),
             "creationTimestamp": created,

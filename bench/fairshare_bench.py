@@ -11,6 +11,11 @@ from maar.core.fairshare import QueueDemand, QueueTree
 from maar.core.fairshare.share_out import DemandColumns, share_columns
 
 LARGE = 10**9
+SOFT_GUARANTEES = {
+    "half with soft guarantees that mostly fit": (LARGE // 20, 1000),
+    "half with soft guarantees that do not": (LARGE, 1000),
+    "the same, of odd amounts": (LARGE, 1),
+}
 
 
 def main() -> None:
@@ -23,6 +28,10 @@ def main() -> None:
         line(
             f"{queues:,} queues, 5 levels, 20 resources", figure, reference, f"target below {target_ms:g} ms"
         )
+        for words, soft in SOFT_GUARANTEES.items():
+            tree, total = random_tree(queues, levels=5, resources=20, soft=soft)
+            claims = DemandColumns.of(tree, total)
+            line(f"  {words}", median_ms(partial(share_columns, tree, claims)), figure, "beside none")
     per_step = {}
     for siblings in (1_000, 10_000, 100_000):
         tree, total = random_tree(siblings, levels=1, resources=1)
@@ -34,14 +43,25 @@ def main() -> None:
         line(f"{siblings:,} siblings", figure, reference, f"{growth:.2f}x n log n; target at most 1.3x")
 
 
-def random_tree(queues: int, levels: int, resources: int) -> tuple[QueueTree, dict[str, int]]:
-    """Make a tree with every level full but the last; half of the queues are guaranteed, half are capped."""
-    rng = random.Random(queues)
+def random_tree(
+    queues: int, levels: int, resources: int, soft: tuple[int, int] | None = None
+) -> tuple[QueueTree, dict[str, int]]:
+    """Make a tree with every level full but the last; half of the queues are guaranteed, half are capped.
+
+    With soft guarantees half of them have some: up to so many units, in steps of so many.
+    """
+    rng, other_rng = random.Random(queues), random.Random(f"{queues} soft")
     names = [f"resource-{index}" for index in range(resources)]
     some = (0, resources)  # all resources, or none
     width = max(2, round(queues ** (1 / levels)))
     sizes = [width ** (level + 1) for level in range(levels - 1)]
     sizes.append(queues - sum(sizes))
+
+    def amounts(soft: tuple[int, int] | None) -> dict[str, int]:
+        if soft is None or other_rng.choice((True, False)):
+            return {}
+        most, step = soft
+        return {one: other_rng.randrange(0, most, step) for one in names}
 
     def claims() -> Iterator[QueueDemand]:
         above = ["root"]
@@ -53,6 +73,7 @@ def random_tree(queues: int, levels: int, resources: int) -> tuple[QueueTree, di
                     parent=above[index % len(above)],
                     weight=rng.randint(1, 100),
                     guarantee={one: rng.randint(0, LARGE // 100) for one in names[rng.choice(some) :]},
+                    soft_guarantee=amounts(soft),
                     capability={one: rng.randint(LARGE // 10, LARGE) for one in names[rng.choice(some) :]},
                     request={one: rng.randint(0, LARGE) for one in names},
                     created=float(index),

@@ -76,11 +76,11 @@ def change_us(live: int, finished: int) -> float:
     work = WorkQueue(ClusterView(), (Jobs(JobPlugins.of(), lambda: SshKey("", "")),))
     jobs = [read(manifest(f"live-{number}", 10), f"u{number}", "Running") for number in range(live)]
     over = [read(manifest(f"over-{number}", 10), f"o{number}", "Completed") for number in range(finished)]
-    work.feed(Upserted(object=one) for one in [*jobs, *over])
+    work.feed(work.cluster.changes(Upserted(object=one) for one in [*jobs, *over]))
     for one in jobs:
         pods = pods_of(one)
-        work.feed(Upserted(object=from_document(Pod, running(pod))) for pod in pods)
-    work.reconcile(NOW)
+        work.feed(work.cluster.changes(Upserted(object=from_document(Pod, running(pod))) for pod in pods))
+    list(work.reconcile(NOW))
     spent: list[float] = []
     for number in range(CHANGES):
         one = jobs[number * len(jobs) // CHANGES]
@@ -88,8 +88,8 @@ def change_us(live: int, finished: int) -> float:
         pod["status"]["phase"] = "Succeeded"
         changed = from_document(Pod, pod)
         started = perf_counter()
-        work.feed([Upserted(object=changed)])
-        work.reconcile(NOW)
+        work.feed(work.cluster.changes([Upserted(object=changed)]))
+        list(work.reconcile(NOW))
         spent.append(perf_counter() - started)
     return statistics.median(spent) * 1e6
 

@@ -10,8 +10,9 @@ from collections.abc import Iterable
 from functools import partial
 from pathlib import Path
 
-from maar.core.answers.report.page import Heading, page
-from maar.core.answers.report.tables import jobs_csv, series_csv
+from maar.api.simulation.report import csv_lines
+from maar.core.answers.simulate.page import Heading, page
+from maar.core.answers.simulate.tables import job_columns, series_columns
 from maar.core.engine import Engine
 from maar.core.model.events import Event
 from maar.core.model.metadata import Condition, Metadata, Object
@@ -68,7 +69,11 @@ def reported(jobs: int, nodes: int, load: float) -> tuple[Outcome, float]:
         pass
     begin = time.process_time()
     outcome = run.outcome()
-    for pieces in (page(Heading("bench", [], []), [outcome]), jobs_csv(outcome), series_csv(outcome)):
+    for pieces in (
+        page(Heading("bench", [], []), [outcome]),
+        csv_lines(job_columns(outcome)),
+        csv_lines(series_columns(outcome)),
+    ):
         for _ in pieces:
             pass
     return outcome, time.process_time() - begin

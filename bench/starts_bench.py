@@ -8,15 +8,15 @@ import random
 import time
 from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
-from typing import Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from unittest.mock import patch
 
 from ordinary import both
 from whatif_bench import at_rest
 
-from maar.core.answers import starts
 from maar.core.answers.future import Future, Present
-from maar.core.engine import Brevity, Engine
+from maar.core.answers.starts import ask as starts
+from maar.core.engine import Engine
 from maar.core.model.events import Event
 from maar.core.model.metadata import Condition, Metadata, Object
 from maar.core.model.node import Node, NodeStatus
@@ -26,6 +26,9 @@ from maar.core.model.queue import Queue, QueueMetadata
 from maar.core.model.resources import Resources
 from maar.core.model.run_time import EXPECTED_RUN_TIME
 from maar.core.simulation.collection import without_collection
+
+if TYPE_CHECKING:  # `compare_cycles.py` runs this with older trees, which do not have it
+    from maar.core.engine import Brevity
 
 NOW: Final = 1_767_225_600.0
 GIB: Final = 2**30
@@ -41,7 +44,7 @@ class Call(NamedTuple):
 
     events: list[Event]
     now: float
-    is_brief: Brevity
+    is_brief: "Brevity"
 
 
 def main() -> None:
@@ -132,7 +135,7 @@ def recorded(present: Present, first: int | None, precision: float) -> list[Call
                 collected.extend(listed)
                 feed(listed)
 
-            def decided(now: float, *, is_brief: Brevity = False) -> object:
+            def decided(now: float, *, is_brief: "Brevity" = False) -> object:
                 calls.append(Call(list(collected), now, is_brief))
                 collected.clear()
                 return decide(now, is_brief=is_brief)

@@ -17,9 +17,9 @@ from measure import line
 from ordinary import both
 from simulation_bench import CPU, START, cluster
 
-from maar.core.answers.changes import Change, SetField, SubmitDocument
 from maar.core.answers.future import Future, Present
-from maar.core.answers.whatif import WhatIf, objects_at_rest, what_if
+from maar.core.answers.whatif.ask import WhatIf, objects_at_rest, what_if
+from maar.core.answers.whatif.changes import Change, SetField, SubmitDocument
 from maar.core.model.metadata import Object
 from maar.core.model.pod import Pod
 from maar.core.model.pod_group import PodGroup

@@ -26,7 +26,9 @@ METAPHORS: Final = frozenset(
 WORDS_OF_SENTENCES: Final = frozenset({"begun", "fed", "nobody", "told", "whoever"})
 CODE_LIES_IN: Final = ("bench", "src", "tests", "tools")
 PARTS_OF_NAME: Final = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")  # words of snake_case and CamelCase
-LONGEST_RECORD: Final = 40  # lines of a decision record
+LONGEST_RECORD: Final = 250  # words of a decision record
+WIDTH: Final = 100  # characters of a line of prose
+TARGET: Final = re.compile(r"\]\([^)]*\)")  # of a link
 NUMBER: Final = re.compile(r"[0-9]{4}")
 LONGEST_FILE: Final = 400  # lines of code that still are one thing; most are near a hundred
 MACHINE_PATH: Final = re.compile(r"(?<![\w.])/(?:work|farm|root(?!/\.ssh\b)|home/\w+)/")  # but SSH keys
@@ -130,7 +132,7 @@ def docstrings(files: list[Path]) -> Iterator[str]:
         if file.parts[:2] == ("src", "maar") and file.suffix == ".py":
             text = ast.get_docstring(ast.parse(file.read_text(encoding="utf-8")))
             first = (text or "").split("\n\n")[0]
-            if not first.endswith(".") or (file.name == "__init__.py" and text != first):
+            if not first.endswith("."):
                 yield f"{file}: begin with one sentence that says what this is"
 
 
@@ -156,8 +158,13 @@ def records(files: list[Path]) -> Iterator[str]:
         if NUMBER.fullmatch(number) is None or number in taken:  # numbers may be set aside for branches
             yield f"{file}: begin the name of a decision record with a number that no other has, NNNN-"
         taken.add(number)
-        if len(file.read_text(encoding="utf-8").splitlines()) > LONGEST_RECORD:
-            yield f"{file}: more than {LONGEST_RECORD} lines; say what was decided, why, and why not X"
+        text = TARGET.sub("]", file.read_text(encoding="utf-8"))
+        words = sum(any(map(str.isalnum, word)) for word in text.partition("\n")[2].split())
+        if words > LONGEST_RECORD:
+            yield f"{file}: {words} words, more than {LONGEST_RECORD}; say what, why, and why not X"
+        for row, line in enumerate(text.splitlines(), 1):
+            if len(line) > WIDTH and not line.startswith("|"):
+                yield f"{file}:{row}: wrap at {WIDTH} characters"
 
 
 def superseded(files: list[Path]) -> Iterator[str]:
@@ -169,11 +176,12 @@ def superseded(files: list[Path]) -> Iterator[str]:
     }
     replaced_by: dict[str, set[str]] = {}
     for number, text in texts.items():
-        line = "".join(text.splitlines()[2:3])
-        later: dict[str, str] = dict(RECORD_LINK.findall(line)) if SUPERSEDED.match(line) else {}
+        paragraph = "".join(text.split("\n\n")[1:2])
+        is_replaced = SUPERSEDED.match(paragraph) is not None
+        later: dict[str, str] = dict(RECORD_LINK.findall(paragraph)) if is_replaced else {}
         replaced_by[number] = set(later.values())
-        if "uperseded by" in text.replace(line if later else "", ""):
-            yield f"{DECISIONS}/{number}: say `Superseded by [NN](…)` in the third line, and only there"
+        if "uperseded by" in text.replace(paragraph if later else "", ""):
+            yield f"{DECISIONS}/{number}: say `Superseded by [NN](…)` under the title, and only there"
         for name, by in later.items():
             if by <= number or not (DECISIONS / name).is_file():
                 yield f"{DECISIONS}/{number}: superseded by {name}, which is no later record"

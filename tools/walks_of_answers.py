@@ -16,9 +16,9 @@ from maar.apps.console.settings import ConsoleSettings
 from maar.apps.console.shared_objects import SharedObjects
 from maar.apps.console.viewer import Viewer
 from maar.apps.console.viewers import Viewers
-from maar.core.answers.changes import SetField
 from maar.core.answers.future import Present
-from maar.core.answers.whatif import what_if
+from maar.core.answers.whatif.ask import what_if
+from maar.core.answers.whatif.changes import SetField
 from maar.core.model.kinds import from_document
 from maar.core.model.metadata import Object
 from maar.core.model.namespace import Namespace

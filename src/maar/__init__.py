@@ -4,10 +4,13 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:  # at run time each is imported when it is used: commands should be able to say at once
-    from maar.cli.answers.simulated import Simulated, SimulationError, simulate
-    from maar.cli.library import PlanError, plan, whatif
-    from maar.core.answers.known_objects import BadChangeError
-    from maar.core.answers.whatif import WhatIf
+    from maar.api.errors import InputError, PlanError, SimulationError
+    from maar.api.plan import plan
+    from maar.api.simulate import Simulated, simulate
+    from maar.api.whatif import whatif
+    from maar.core.answers.plan.answer import Planned
+    from maar.core.answers.whatif.ask import WhatIf
+    from maar.core.answers.whatif.known_objects import BadChangeError
     from maar.core.fairshare import (
         BadQueueDemandError,
         FairShares,
@@ -19,7 +22,6 @@ if TYPE_CHECKING:  # at run time each is imported when it is used: commands shou
     )
     from maar.core.policy.configuration import BadConfigurationError
     from maar.core.policy.plugin_hooks import GroupView, NodeView, PluginHooks, PodView
-    from maar.core.views.planned import Planned
 
     __version__: str
 
@@ -29,6 +31,7 @@ __all__ = [
     "BadQueueDemandError",
     "FairShares",
     "GroupView",
+    "InputError",
     "NodeView",
     "PlanError",
     "Planned",
@@ -48,16 +51,18 @@ __all__ = [
 ]
 
 _MODULES: Final = {
-    "maar.cli.answers.simulated": ("Simulated", "SimulationError", "simulate"),
-    "maar.cli.library": ("PlanError", "plan", "whatif"),
-    "maar.core.answers.known_objects": ("BadChangeError",),
-    "maar.core.answers.whatif": ("WhatIf",),
+    "maar.api.errors": ("InputError", "PlanError", "SimulationError"),
+    "maar.api.plan": ("plan",),
+    "maar.api.simulate": ("Simulated", "simulate"),
+    "maar.api.whatif": ("whatif",),
+    "maar.core.answers.plan.answer": ("Planned",),
+    "maar.core.answers.whatif.known_objects": ("BadChangeError",),
+    "maar.core.answers.whatif.ask": ("WhatIf",),
     "maar.core.fairshare": (
         "BadQueueDemandError", "QueueDemand", "FairShares", "QueueTree", "Share", "fair_shares", "share_out",
     ),
     "maar.core.policy.configuration": ("BadConfigurationError",),
     "maar.core.policy.plugin_hooks": ("GroupView", "NodeView", "PluginHooks", "PodView"),
-    "maar.core.views.planned": ("Planned",),
 }  # fmt: skip
 _WHERE: Final = {name: module for module, names in _MODULES.items() for name in names}
 

@@ -13,6 +13,7 @@ from maar.core.model.pod import Pod
 from maar.core.model.pod_group import PodGroup
 from maar.kube.api_server import ApiServer
 from maar.kube.errors import ApiError
+from maar.kube.listing import PAGE
 from maar.kube.outcome import Done, Outcome
 from maar.kube.paths import PODS, resource_path_of
 from maar.kube.watch import BadObject, Interruption
@@ -156,7 +157,7 @@ async def test_where_pages_are_forgotten_between_them_all_come_in_one(
 ) -> None:
     assert crds is None
     proxy, through = faults
-    place, count = resource_path_of(PodGroup), 501
+    place, count = resource_path_of(PodGroup), PAGE + 1
     outcomes: list[Outcome] = []
     async with Writers(16) as writers:
         for number in range(count):

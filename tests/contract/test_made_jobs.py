@@ -9,8 +9,7 @@ from maar.apps.controllers import ControllerRunner
 from maar.apps.time_zones import zone
 from maar.core.controllers.cluster_view import ClusterView
 from maar.core.controllers.cron_jobs import CronJobs
-from maar.core.controllers.job_flows import JobFlows
-from maar.core.controllers.job_templates import JobTemplates
+from maar.core.controllers.job_flows import JobFlows, JobTemplates
 from maar.core.model.cron_job import SCHEDULED_ANNOTATION, CronJob
 from maar.core.model.job import Job
 from maar.core.model.job_flow import JobFlow, JobTemplate

@@ -11,8 +11,8 @@ import pytest
 from maar.apps.daemons.planned_starts import PlannedStarts
 from maar.apps.scheduler.scheduler import WATCHED, Scheduler
 from maar.core.answers.future import Present
-from maar.core.answers.published_starts import as_published, published_starts
-from maar.core.answers.starts import planned_starts
+from maar.core.answers.starts.ask import planned_starts
+from maar.core.answers.starts.published import as_published, published_starts
 from maar.core.engine import Engine
 from maar.core.model.job import Job
 from maar.core.model.kinds import BadObjectError

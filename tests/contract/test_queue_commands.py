@@ -75,7 +75,8 @@ def test_a_queue_is_made_as_it_was_asked_for(commands: Commands, name: str) -> N
     made = commands.maar(
         "create", name, "--weight", "3", "--state", "closed", "--parent", "root", "--priority", "7",
         "--capability", "cpu=8,memory=16Gi", "--guarantee", "cpu=2,memory=12.5%", "--reclaimable=false",
-        "--request", "cpu=4", "--preempt-min-runtime", "10m", "--reclaim-min-runtime", "1h30m",
+        "--deserved", "cpu=6", "--request", "cpu=4",
+        "--preempt-min-runtime", "10m", "--reclaim-min-runtime", "1h30m",
     )  # fmt: skip
     assert made == (0, f"{TITLE}/{name} created\n", "")
     spec = commands.queue(name)["spec"]
@@ -86,6 +87,7 @@ def test_a_queue_is_made_as_it_was_asked_for(commands: Commands, name: str) -> N
         "priority": 7,
         "capability": {"cpu": "8", "memory": "16Gi"},
         "guarantee": {"resource": {"cpu": "2"}, "percentage": {"memory": "12.5"}},
+        "deserved": {"cpu": "6"},
         "reclaimable": False,
         "request": {"cpu": "4"},
         "preemptMinRuntime": "10m",
@@ -102,11 +104,12 @@ def test_what_is_made_can_be_printed(commands: Commands, name: str) -> None:
 
 def test_an_update_changes_what_it_names_and_says_when_nothing_changed(commands: Commands, name: str) -> None:
     commands.maar("create", name, "--capability", "cpu=8,memory=16Gi", "--guarantee", "cpu=2")
-    flags = ("--weight", "5", "--capability", "memory-", "--guarantee", "cpu=10%")
+    flags = ("--weight", "5", "--capability", "memory-", "--guarantee", "cpu=10%", "--deserved", "cpu=3")
     assert commands.maar("update", name, *flags).out == f"{TITLE}/{name} updated\n"
     spec = commands.queue(name)["spec"]
     assert spec["weight"] == 5
     assert spec["capability"] == {"cpu": "8"}
+    assert spec["deserved"] == {"cpu": "3"}
     assert spec["guarantee"]["percentage"] == {"cpu": "10"}
     assert not spec["guarantee"].get("resource")
     assert commands.maar("update", name, *flags).out == f"{TITLE}/{name} unchanged\n"

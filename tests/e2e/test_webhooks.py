@@ -90,9 +90,9 @@ def test_what_is_left_out_is_filled_in(webhooks: Webhooks) -> None:
 
 def test_kubectl_prints_warnings_and_the_queue_is_there_all_the_same(webhooks: Webhooks) -> None:
     done = webhooks.plane.kubectl(
-        "create", "-f", "-", stdin=json.dumps(queue("warned", deserved={"cpu": "1"}))
+        "create", "-f", "-", stdin=json.dumps(queue("warned", capability={"cpu": "1"}, deserved={"cpu": "2"}))
     )
-    assert done.stderr.startswith("Warning: [queue-deserved] spec.deserved ")
+    assert done.stderr.startswith("Warning: [queue-deserved] spec.deserved.cpu is 2, ")
     assert done.stdout == "queue.scheduling.volcano.sh/warned created\n"
 
 

@@ -16,10 +16,10 @@ import pytest
 from maar.cli.cluster.access import Access
 from maar.cli.cluster.client import connected
 from maar.core.admission.request import Options
-from maar.core.answers.changes import Change, DeleteObject, apply
 from maar.core.answers.future import Present
-from maar.core.answers.known_objects import BadChangeError
-from maar.core.answers.whatif import WhatIf, objects_at_rest, what_if
+from maar.core.answers.whatif.ask import WhatIf, objects_at_rest, what_if
+from maar.core.answers.whatif.changes import Change, DeleteObject, apply
+from maar.core.answers.whatif.known_objects import BadChangeError
 from maar.core.model.job import Job
 from maar.core.model.resources import Resources
 from support.changed_cluster import ChangedCluster, Standing

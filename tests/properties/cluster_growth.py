@@ -130,6 +130,10 @@ class Growth:
             spec["capability"] = quantities(above if is_leaf else most)
         if is_leaf and rng.random() < 0.05:
             spec["request"] = quantities(around(rng, alike, (2, 4, 8)))
+        share = self.recipe.random("soft guarantees").choice((0, 0, 0.4, 0.8))
+        soft = self.recipe.random(f"{name} is entitled")
+        if soft.random() < (share if is_leaf else share / 2):
+            spec["deserved"] = quantities(around(soft, alike, (1, 2, 3, 4, 6)))
         for field, value, chance in (
             ("priority", rng.choice((1, 5)), 0.2),
             ("reclaimable", False, 0.1),

@@ -202,8 +202,7 @@ class Reading:
         return Amounts({one: units - gated[one] for one, units in least.items()}) | first
 
     def _claim(self, name: str) -> QueueDemand:
-        queue = self.queues[name]
-        created = queue.metadata.creation_timestamp
+        queue, created = self.queues[name], self.queues[name].metadata.creation_timestamp
         request: Mapping[str, int] = self._leaf_request(name)
         if queue.spec.request is not None:  # nobody declares how many pods they will have
             request = {PODS: request.get(PODS, 0), **queue.spec.request}
@@ -213,6 +212,7 @@ class Reading:
             weight=queue.spec.weight,
             guarantee=queue.spec.guarantee.resource,
             percentage=queue.spec.guarantee.percentage,
+            soft_guarantee=queue.spec.deserved,
             capability=queue.spec.capability,
             request=request,
             created=created.timestamp() if created else 0.0,

@@ -70,13 +70,17 @@ class Outcome:
 
     @cached_property
     def yet_to_take(self) -> dict[str, Amounts]:
-        """By queue: what groups that this cycle let in and that lack pods need to start, within deserved."""
+        """By queue: what groups that this cycle let in and that lack pods need to start, within deserved.
+
+        Where all pods of a group have scheduling gates it counts nothing.
+        """
         reading, moment, found = self.reading, self.bound.without(self.binds), dict[str, Amounts]()
         for key, group in reading.groups.items():
             there = [*moment.placed(key), *moment.waiting(key)]
             leaf, pods = group.spec.queue, {pod.key for pod in there}
             is_new = (reading.phase(key), self.phase(key)) == ("Pending", "Inqueue")
-            if not is_new or leaf not in reading.leaves or len(pods) >= group.spec.min_member:
+            are_gated = not pods and any(not pod.is_finished for pod in reading.pods_of[key])
+            if not is_new or are_gated or leaf not in reading.leaves or len(pods) >= group.spec.min_member:
                 continue
             known = Amounts(found.get(leaf, {}))
             for resource, amount in asked(reading.to_start(key) or {}).items():

@@ -57,7 +57,11 @@ def _best_story(outcome: Outcome) -> Story:
         stories = _stories(outcome, moment, (action, group, victims), is_last=not turns_to_come[group])
         best, moment = min(stories, key=lambda found: len(found[0].breaches))
         story = Story((*story.attempts, *best.attempts), (*story.breaches, *best.breaches))
-    unexplained = sorted(outcome.promises.keys() - moment.places.keys())
+    half_gangs = {
+        one.beneficiary for one in outcome.evictions if one.action == "cleanup"
+    }  # others go for them
+    promised = {pod for pod in outcome.promises if outcome.reading.group_of[pod] not in half_gangs}
+    unexplained = sorted(promised - moment.places.keys())
     breaches = [("E1", f"{pod} is promised room, and nobody evicted for it") for pod in unexplained]
     return Story(story.attempts, (*story.breaches, *breaches))
 

@@ -8,8 +8,16 @@ from typing import Final
 from properties.cluster_recipe import Reach, Recipe, Style
 
 BROKE_A_LAW: Final = {
+    ("E1", Reach.BEYOND): [
+        Recipe(
+            171470294, 4, 1, 13, 2, Style.STARVED, Reach.BEYOND
+        ),  # a half gang that cleanup makes room for
+    ],
     ("E2", Reach.BEYOND): [
         Recipe(1202626812, 2, 1, 17, 2, Style.RANKED, Reach.BEYOND),  # surplus beside who was just let in
+    ],
+    ("E4", Reach.BEYOND): [
+        Recipe(3497770429, 1, 1, 21, 1, Style.RANKED, Reach.BEYOND),  # gated pods of who was just let in
     ],
     ("enqueue", Reach.BEYOND): [
         Recipe(1269727871, 1, 1, 12, 1, Style.LENT, Reach.BEYOND),  # who starts only beside others counts

@@ -17,6 +17,7 @@ class Rolled(NamedTuple):
     """What a queue claims of a resource, with all that is below it."""
 
     guarantee: int
+    soft_guarantee: int
     request: int
     capability: int
 
@@ -25,6 +26,11 @@ class Rolled(NamedTuple):
         """The most it can use, or has reserved."""
         return max(self.guarantee, min(self.request, self.capability))
 
+    @property
+    def entitled(self) -> int:
+        """What it gets before anybody gets more for its weight, if all soft guarantees hold."""
+        return max(self.guarantee, min(self.soft_guarantee, self.ceiling))
+
 
 class Sibling(NamedTuple):
     """One of those that share a budget, and the answer for it."""
@@ -32,8 +38,14 @@ class Sibling(NamedTuple):
     claim: QueueDemand
     rolled: Rolled
     guarantee: int  # in force
+    floor: int  # the guarantee, or as much of the soft one as holds
     ceiling: int  # with the guarantee in force
     deserved: int
+
+    @property
+    def entitled(self) -> int:
+        """The floor if all soft guarantees hold, with the guarantee in force."""
+        return max(self.guarantee, min(self.rolled.soft_guarantee, self.ceiling))
 
     @property
     def is_satisfied(self) -> bool:
@@ -66,38 +78,65 @@ class Level:
         return self.reserved > self.budget
 
     @property
+    def is_short(self) -> bool:
+        """The soft guarantees do not all fit."""
+        return sum(sibling.entitled for sibling in self.siblings) > self.budget
+
+    @property
     def target(self) -> int:
         """What the siblings must get together."""
         return min(self.budget, sum(sibling.ceiling for sibling in self.siblings))
 
     def exact(self) -> dict[str, Fraction]:
-        """Return what the definition gives before whole units, as a browser lays out a row of flexible boxes.
+        """What siblings deserve before whole units."""
+        boxes = [Box(s.claim.name, s.claim.weight, s.floor, s.ceiling) for s in self.siblings]
+        return laid_out(self.target, boxes)
 
-        All are open at first and share the target by weight. If lifting some to their guarantee adds more
-        than holding others to their ceiling saves, the water is too high: those lifted are done, and stand on
-        their guarantee. If less, those held back are done, and stay at their ceiling. The others go on.
-        """
-        rest, opened, amounts = self.target, self.siblings, dict[str, Fraction]()
-        while opened:
-            weights = sum(sibling.claim.weight for sibling in opened)
-            low, high, free, surplus = list[Sibling](), list[Sibling](), list[Sibling](), 0
-            for sibling in opened:
-                portion = rest * sibling.claim.weight  # of weights
-                if portion <= sibling.guarantee * weights:
-                    low.append(sibling)
-                    surplus += sibling.guarantee * weights - portion
-                elif portion >= sibling.ceiling * weights:
-                    high.append(sibling)
-                    surplus -= portion - sibling.ceiling * weights
-                else:
-                    free.append(sibling)
-            amounts |= {s.claim.name: Fraction(s.guarantee) for s in low if surplus >= 0}
-            amounts |= {s.claim.name: Fraction(s.ceiling) for s in high if surplus <= 0}
-            if surplus == 0:
-                return amounts | {s.claim.name: Fraction(rest * s.claim.weight, weights) for s in free}
-            opened = [*free, *(high if surplus > 0 else low)]
-            rest = self.target - sum(int(amount) for amount in amounts.values())
-        return amounts
+    def exact_floors(self) -> dict[str, Fraction]:
+        """The floors before whole units where soft guarantees, which are the weights, do not all fit."""
+        soft = [s for s in self.siblings if s.entitled > s.guarantee]
+        others = {s.claim.name: Fraction(s.guarantee) for s in self.siblings if s not in soft}
+        boxes = [Box(s.claim.name, s.rolled.soft_guarantee, s.guarantee, s.entitled) for s in soft]
+        return others | laid_out(self.budget - sum(map(int, others.values())), boxes)
+
+
+class Box(NamedTuple):
+    """One that shares by weight between two bounds."""
+
+    name: str
+    weight: int
+    least: int
+    most: int
+
+
+def laid_out(target: int, boxes: list[Box]) -> dict[str, Fraction]:
+    """Return what each gets before whole units, as a browser lays out a row of flexible boxes.
+
+    All are open at first and share the target by weight. If lifting some to their least adds more than
+    holding others to their most saves, the water is too high: those lifted are done, and stand on their
+    least. If less, those held back are done, and stay at their most. The others go on.
+    """
+    rest, opened, amounts = target, boxes, dict[str, Fraction]()
+    while opened:
+        weights = sum(box.weight for box in opened)
+        low, high, free, surplus = list[Box](), list[Box](), list[Box](), 0
+        for box in opened:
+            portion = rest * box.weight  # of weights
+            if portion <= box.least * weights:
+                low.append(box)
+                surplus += box.least * weights - portion
+            elif portion >= box.most * weights:
+                high.append(box)
+                surplus -= portion - box.most * weights
+            else:
+                free.append(box)
+        amounts |= {box.name: Fraction(box.least) for box in low if surplus >= 0}
+        amounts |= {box.name: Fraction(box.most) for box in high if surplus <= 0}
+        if surplus == 0:
+            return amounts | {box.name: Fraction(rest * box.weight, weights) for box in free}
+        opened = [*free, *(high if surplus > 0 else low)]
+        rest = target - sum(int(amount) for amount in amounts.values())
+    return amounts
 
 
 def own_guarantee(tree: Tree, claim: QueueDemand, resource: str) -> int:
@@ -116,13 +155,16 @@ def roll_up(tree: Tree, resource: str) -> dict[str, Rolled]:
     for name, children in reversed(tree.children.items()):
         claim = tree.by_name[name]
         guarantee = own_guarantee(tree, claim, resource)
-        request = claim.request.get(resource, 0)
+        request, soft = claim.request.get(resource, 0), claim.soft_guarantee.get(resource)
         capability = min(claim.capability.get(resource, LARGEST_AMOUNT), LARGEST_AMOUNT)
         if children or name == ROOT:
             request = sum(rolled[child].ceiling for child in children)
             guarantee = max(guarantee, sum(rolled[child].guarantee for child in children))
             guarantee = min(guarantee, capability)
-        rolled[name] = Rolled(guarantee, min(request, LARGEST_AMOUNT), capability)
+            soft = sum(rolled[child].entitled for child in children) if soft is None else soft
+        rolled[name] = Rolled(
+            guarantee, min(soft or 0, LARGEST_AMOUNT), min(request, LARGEST_AMOUNT), capability
+        )
     return rolled
 
 
@@ -135,7 +177,9 @@ def levels(tree: Tree, shares: Shares) -> Iterator[Level]:
             for child in children:
                 guarantee = shares[child].guarantee[resource]
                 ceiling = max(guarantee, min(rolled[child].request, rolled[child].capability))
-                deserved = shares[child].deserved[resource]
-                siblings.append(Sibling(tree.by_name[child], rolled[child], guarantee, ceiling, deserved))
+                floor, deserved = shares[child].floor[resource], shares[child].deserved[resource]
+                siblings.append(
+                    Sibling(tree.by_name[child], rolled[child], guarantee, floor, ceiling, deserved)
+                )
             if siblings:
                 yield Level(parent, resource, shares[parent].deserved[resource], siblings)

@@ -5,8 +5,7 @@ from typing import Final, cast
 
 from hypothesis import strategies as st
 
-from maar.core.controllers.cluster_view import ClusterView
-from maar.core.controllers.controller import Controller
+from maar.core.controllers.cluster_view import ClusterController, ClusterView
 from maar.core.controllers.work_queue import WorkQueue
 from maar.core.model.events import AnyObject, Deleted, Upserted
 from maar.core.model.kinds import from_document, kind_of
@@ -30,7 +29,7 @@ STEPS: Final = st.lists(
 class Life:
     """Stored objects and a controller that may be stopped at any moment, also between two of its writes."""
 
-    def __init__(self, controller: Controller, *documents: Json) -> None:
+    def __init__(self, controller: ClusterController, *documents: Json) -> None:
         self.now, self.controller = START, controller
         self.stored: dict[tuple[str, str], Json] = {}
         self.made: list[str] = []  # the names of all jobs, in the order in which they were made
@@ -42,7 +41,7 @@ class Life:
         """Start the controller anew: it knows nothing but what is stored."""
         self.work = WorkQueue(ClusterView(), (self.controller,))
         for document in self.stored.values():
-            self.work.feed([_upserted(document)])
+            self.work.feed(self.work.cluster.changes([_upserted(document)]))
 
     def put(self, document: Json) -> None:
         """Store an object, new or changed."""
@@ -51,12 +50,12 @@ class Life:
         metadata.setdefault("uid", f"{document['kind']}-{metadata['name']}")
         metadata.setdefault("creationTimestamp", self.now.isoformat())
         self.stored[document["kind"], f"default/{metadata['name']}"] = document
-        self.work.feed([_upserted(document)])
+        self.work.feed(self.work.cluster.changes([_upserted(document)]))
 
     def remove(self, kind: str, key: str) -> None:
         """Take an object away, if it is there."""
         if self.stored.pop((kind, key), None) is not None:
-            self.work.feed([Deleted(kind=kind, key=key)])
+            self.work.feed(self.work.cluster.changes([Deleted(kind=kind, key=key)]))
 
     def round(self, done: int) -> int:
         """Carry out those writes of a round whose bits are set; lost ones were under way when it stopped."""

@@ -11,7 +11,7 @@ from typing import Final
 import maar
 from maar.core.admission.offline import Imagined, Sent
 from maar.core.admission.request import Options
-from maar.core.answers.single_changes import (
+from maar.core.answers.explain.single_changes import (
     AddTolerations,
     CreateQueue,
     DeleteGroup,

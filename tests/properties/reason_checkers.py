@@ -8,7 +8,7 @@ from maar.core.model.pod import EVICTED_FOR_ANNOTATION, Pod
 from maar.core.model.queue import ROOT
 from maar.core.model.reasons import Reason
 from maar.core.model.resources import amount, roughly
-from properties.cluster_reading import Moment
+from properties.cluster_reading import Moment, Reading
 from properties.cycle_outcomes import Outcome, request, turn
 from properties.definitions import Amounts, lacking, total
 from properties.held_room_checkers import held_by, held_in, room_is_held, start_is_planned
@@ -53,16 +53,18 @@ def waiting(outcome: Outcome, group: str) -> list[Pod]:
 FULL: Final = re.compile(
     r"queue (?P<path>\S+) is at its (?:fair share|real capability): (?P<resource>\S+) (?P<used>\S+) of "
     r"(?P<limit>\S+) (?:deserved|at most)(?:, (?P<wanted>\S+) more wanted)?"
-    r"(?: \(weight (?P<weight>\d+)(?: x (?P<factor>[\d.]+))? of (?P<weights>[\d.]+) under (?P<parent>\S+)\))?"
+    r"(?: \(weight (?P<weight>\d+)(?: x (?P<factor>[\d.]+))? of (?P<weights>[\d.]+) "
+    r"under (?P<parent>[^ ,)]+)(?P<soft>[^)]*)\))?"
 )
 BEYOND: Final = re.compile(
     r"it needs (?P<first>\S+) (?P<wanted>[^ ,]+).* at once, beyond the fair share of queue (?P<path>\S+): "
     r"(?P<resource>\S+) (?P<used>\S+) of (?P<limit>\S+) deserved"
-    r".* \(weight (?P<weight>\d+)(?: x (?P<factor>[\d.]+))? of (?P<weights>[\d.]+) under (?P<parent>\S+)\)"
+    r".* \(weight (?P<weight>\d+)(?: x (?P<factor>[\d.]+))? of (?P<weights>[\d.]+) "
+    r"under (?P<parent>[^ ,)]+)(?P<soft>[^)]*)\)"
 )
 DECLARED: Final = re.compile(
     r"queue (?P<path>\S+) declares a request of (?P<resource>\S+) (?P<limit>\S+), of which (?P<used>\S+) "
-    r"is used(?P<wanted>)(?P<weight>)(?P<factor>)"
+    r"is used(?P<wanted>)(?P<weight>)(?P<factor>)(?P<soft>)"
 )
 TOO_SMALL: Final = re.compile(
     r"it needs .+ and queue (?P<path>\S+) can use (?P<resource>\S+) (?P<limit>\S+?)(, .+)? at most"
@@ -91,6 +93,25 @@ def at_fair_share(outcome: Outcome, group: str, message: str) -> Iterator[str]:
         yield f"its factor is {factor}"
     if found["weight"] and not weight * factor <= float(found["weights"]) + 0.01 <= sum(siblings) + 0.02:
         yield f"its weight is {weight} x {factor}, its siblings have {siblings}"
+    yield from soft_guarantees(reading, name, found["soft"] or "")
+
+
+def soft_guarantees(reading: Reading, name: str, text: str) -> Iterator[str]:
+    """A soft guarantee that is named binds the queue; siblings that are named have theirs and no more."""
+    own, _, others = text.partition(", after the soft guarantees of ")
+    named = dict(part.split(" ") for part in own.partition(" of ")[2].split(", ") if part)
+    for resource, amounts in named.items():
+        if reading.shares[name].binding[resource] != "soft guarantee":
+            yield f"its soft guarantee of {resource} does not bind it"
+        declared = reading.queues[name].spec.deserved.get(resource)
+        if declared is not None and roughly(resource, declared) != amounts:
+            yield f"its soft guarantee of {resource} is {declared}"
+    for other in filter(None, others.removesuffix(" and others").split(", ")):
+        share = reading.shares[other.rpartition("/")[2]]
+        if all(
+            share.guarantee[one] == floor or share.deserved[one] > floor for one, floor in share.floor.items()
+        ):
+            yield f"{other} has nothing, or more, by its soft guarantee"
 
 
 def at_capability(outcome: Outcome, group: str, message: str) -> Iterator[str]:

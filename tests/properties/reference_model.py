@@ -157,6 +157,7 @@ def _claim(name: str, claim: reference.Claim, created: datetime) -> QueueDemand:
         weight=claim.weight,
         guarantee=_units(claim.guarantee),
         percentage={resource: int(part * 1000) for resource, part in claim.percentage.items()},
+        soft_guarantee=_units(claim.soft),
         capability=_units(claim.capability),
         request=_units(claim.request),
         created=created.timestamp(),

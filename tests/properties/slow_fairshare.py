@@ -5,7 +5,8 @@ This is what the fast kernel must answer, to the unit. Nothing here is clever. I
 - `share_out`: every resource on its own; then the cells of one queue are put side by side.
 - `roll_up`: from the leaves to the root, what every queue may claim: its guarantee, request and ceiling.
 - `flow_down`: from the root to the leaves, what every queue gets; its deserved is its children's budget.
-- `share_level`: one budget, one group of siblings: guarantees in force, the water level, whole units.
+- `share_level`: one budget, one group of siblings: guarantees in force, soft guarantees as far as they hold,
+  the water level, whole units.
 
 A queue whose ancestors do not lead to the root is nobody's child here: it takes no part, and gets no share.
 """
@@ -27,6 +28,7 @@ class Share:
     deserved: dict[str, int] = field(default_factory=dict)
     real_capability: dict[str, int] = field(default_factory=dict)
     guarantee: dict[str, int] = field(default_factory=dict)  # the one in force
+    floor: dict[str, int] = field(default_factory=dict)
     request: dict[str, int] = field(default_factory=dict)
     ceiling: dict[str, int] = field(default_factory=dict)
     binding: dict[str, str] = field(default_factory=dict)
@@ -40,11 +42,14 @@ class Cell:
     seniority: tuple[float, str]  # the smaller one gets the odd unit
     weight: Fraction  # with its factor
     own_guarantee: int
+    own_soft_guarantee: int | None  # none: that of the queues below
     capability: int | None  # none: no limit
     children: list["Cell"]
     guarantee: int = 0  # with what the children below are guaranteed
+    soft_guarantee: int = 0
     request: int = 0
     in_force: int = 0  # of the guarantee
+    floor: int = 0  # the guarantee, or as much of the soft one as holds
     deserved: int = 0
     real_capability: int = 0
     binding: str = ""
@@ -63,33 +68,44 @@ class Cell:
         """The same with the guarantee that holds in fact."""
         return max(self.in_force, self.limited(self.request))
 
+    @property
+    def entitled(self) -> int:
+        """Rolled up: what it is entitled to, if all soft guarantees hold."""
+        return max(self.guarantee, min(self.soft_guarantee, self.ceiling))
+
+    def entitled_to(self, part: Fraction) -> Fraction:
+        """What it is entitled to where only this part of every soft guarantee holds."""
+        return max(Fraction(self.in_force), min(part * self.soft_guarantee, Fraction(self.ceiling_in_force)))
+
     def at(self, level: Fraction) -> Fraction:
-        """Clamp level x weight between guarantee and ceiling: what it deserves, but for whole units."""
-        if level * self.weight < self.in_force:
-            return Fraction(self.in_force)
+        """Clamp level x weight between floor and ceiling: what it deserves, but for whole units."""
+        if level * self.weight < self.floor:
+            return Fraction(self.floor)
         return min(level * self.weight, Fraction(self.ceiling_in_force))
 
     @property
     def bounds(self) -> tuple[int, int]:
-        """Where the water first lifts it off its guarantee, and where it no longer lifts it."""
-        return self.in_force, self.ceiling_in_force
+        """Where the water first lifts it off its floor, and where it no longer lifts it."""
+        return self.floor, self.ceiling_in_force
 
     def is_free_at(self, level: Fraction) -> bool:
-        """Neither its guarantee nor its ceiling holds it at this level."""
-        return self.in_force < level * self.weight < self.ceiling_in_force
+        """Neither its floor nor its ceiling holds it at this level."""
+        return self.floor < level * self.weight < self.ceiling_in_force
 
     def rises_from(self, level: Fraction) -> bool:
         """It gets more as soon as the water stands higher than this."""
-        return self.in_force <= level * self.weight < self.ceiling_in_force
+        return self.floor <= level * self.weight < self.ceiling_in_force
 
 
 # One level: a budget and the siblings that share it.
 
 
 def share_level(budget: int, siblings: Sequence[Cell]) -> None:
-    """Guarantees first; then the one level of water at which the siblings take what there is."""
+    """Guarantees first, then soft ones; then the one level at which siblings take what there is."""
     for cell, guarantee in zip(siblings, guarantees_in_force(budget, siblings), strict=True):
         cell.in_force = guarantee
+    for cell, floor_in_force in zip(siblings, floors_in_force(budget, siblings), strict=True):
+        cell.floor = floor_in_force
     target = min(budget, sum(cell.ceiling_in_force for cell in siblings))
     level = water_level(target, siblings)
     free = [cell for cell in siblings if cell.is_free_at(level)]
@@ -112,11 +128,40 @@ def guarantees_in_force(budget: int, siblings: Sequence[Cell]) -> list[int]:
     return whole_units([Fraction(cell.guarantee * budget, reserved) for cell in siblings], budget, siblings)
 
 
+def floors_in_force(budget: int, siblings: Sequence[Cell]) -> list[int]:
+    """Return what siblings are entitled to: of soft guarantees the largest part that fits.
+
+    It lies between two of the parts where a soft guarantee comes to more than the guarantee, or to as much
+    as can be used.
+    """
+
+    def entitled(part: Fraction) -> Fraction:
+        return sum((cell.entitled_to(part) for cell in siblings), Fraction(0))
+
+    if entitled(Fraction(1)) <= budget:
+        return [int(cell.entitled_to(Fraction(1))) for cell in siblings]
+    soft = [cell for cell in siblings if cell.soft_guarantee]
+    bends = {
+        Fraction(bound, cell.soft_guarantee)
+        for cell in soft
+        for bound in (0, cell.in_force, cell.ceiling_in_force)
+    }
+    parts = sorted(bend for bend in bends if bend < 1)
+    part = parts[bisect_right(parts, Fraction(budget), key=entitled) - 1]
+    if rest := budget - entitled(part):
+        rising = [
+            cell for cell in soft if cell.in_force <= part * cell.soft_guarantee < cell.ceiling_in_force
+        ]
+        part += rest / sum(cell.soft_guarantee for cell in rising)
+    exact = [cell.entitled_to(part) for cell in siblings]
+    return whole_units(exact, budget, siblings)
+
+
 def water_level(target: int, siblings: Sequence[Cell]) -> Fraction:
     """Return the level at which the siblings take the target together.
 
     What they take rises with the level, in straight lines between the levels where one of them leaves its
-    guarantee or reaches its ceiling. So: the highest such level that does not take too much, and from there
+    floor or reaches its ceiling. So: the highest such level that does not take too much, and from there
     on the rest, divided among the weights of those that still rise.
     """
     bends = sorted({Fraction(bound, cell.weight) for cell in siblings for bound in (0, *cell.bounds)})
@@ -143,32 +188,39 @@ def whole_units(exact: Sequence[Fraction], target: int, cells: Sequence[Cell]) -
 
 def what_binds(cell: Cell, level: Fraction, siblings: Sequence[Cell]) -> str:
     """Why a queue does not deserve more: the first of these that is true."""
-    if cell.deserved == cell.request:
-        return "request"
-    if cell.deserved > cell.limited(cell.request):
-        return "guarantee"
-    if cell.deserved == cell.capability:
-        return "capability"
-    if cell.deserved == cell.in_force > 0 and level * cell.weight <= cell.in_force:
-        return "guarantee"
-    if any(other.deserved > other.in_force for other in siblings if other is not cell):
-        return "fair share"
-    return "parent"
+    is_on_floor = cell.deserved == cell.floor and level * cell.weight <= cell.floor
+    could_give = any(other.deserved > other.floor for other in siblings if other is not cell)
+    reasons = (
+        ("request", cell.deserved == cell.request),
+        ("guarantee", cell.deserved > cell.limited(cell.request)),
+        ("capability", cell.deserved == cell.capability),
+        ("guarantee", is_on_floor and cell.floor == cell.in_force > 0),
+        ("soft guarantee", is_on_floor and cell.floor > cell.in_force),
+        ("fair share", could_give),
+        ("parent", True),
+    )
+    return next(reason for reason, is_true in reasons if is_true)
 
 
 # The tree, for one resource.
 
 
 def roll_up(cell: Cell, *, is_inner: bool) -> None:
-    """Leaves first: an inner queue has its children's guarantees, and asks for what they can use."""
+    """Leaves first: an inner queue has its children's guarantees, and asks for what they can use.
+
+    It is entitled to what they are entitled to, unless it says so itself.
+    """
     if not is_inner:
-        cell.guarantee = cell.own_guarantee
+        cell.guarantee, cell.soft_guarantee = cell.own_guarantee, cell.own_soft_guarantee or 0
         return
     for child in cell.children:
         roll_up(child, is_inner=bool(child.children))
     reserved_below = saturated(sum(child.guarantee for child in cell.children))
     cell.guarantee = cell.limited(max(cell.own_guarantee, reserved_below))
     cell.request = saturated(sum(child.ceiling for child in cell.children))
+    cell.soft_guarantee = saturated(sum(child.entitled for child in cell.children))
+    if cell.own_soft_guarantee is not None:
+        cell.soft_guarantee = cell.own_soft_guarantee
 
 
 def flow_down(cell: Cell) -> None:
@@ -215,6 +267,7 @@ def resources_of(claims: Iterable[QueueDemand], total: Mapping[str, int]) -> lis
     named = set(total)
     for claim in claims:
         named |= {*claim.guarantee, *claim.percentage, *claim.capability, *claim.request}
+        named |= {*claim.soft_guarantee}
     return sorted(named)
 
 
@@ -235,12 +288,13 @@ def share_resource(
 
     def planted(name: str) -> Cell:
         claim = claims[name]
-        capability = claim.capability.get(resource)
+        capability, soft = claim.capability.get(resource), claim.soft_guarantee.get(resource)
         share_of_total = total * claim.percentage.get(resource, 0) // HUNDRED_PERCENT
         column[name] = Cell(
             seniority=(claim.created, name),
             weight=claim.weight * factors.get(name, Fraction(1)),
             own_guarantee=saturated(max(claim.guarantee.get(resource, 0), share_of_total)),
+            own_soft_guarantee=None if soft is None else saturated(soft),
             capability=None if capability is None else saturated(capability),
             request=saturated(claim.request.get(resource, 0)),
             children=[planted(child) for child in children[name]],
@@ -250,7 +304,7 @@ def share_resource(
     root = planted(ROOT)
     roll_up(root, is_inner=True)
     root.deserved = root.real_capability = total
-    root.in_force = min(root.guarantee, total)
+    root.in_force = root.floor = min(root.guarantee, total)
     flow_down(root)
 
 
@@ -261,6 +315,7 @@ def side_by_side(name: str, columns: Mapping[str, Mapping[str, Cell]]) -> Share:
         deserved={resource: cell.deserved for resource, cell in cells.items()},
         real_capability={resource: cell.real_capability for resource, cell in cells.items()},
         guarantee={resource: cell.in_force for resource, cell in cells.items()},
+        floor={resource: cell.floor for resource, cell in cells.items()},
         request={resource: cell.request for resource, cell in cells.items()},
         ceiling={resource: cell.ceiling_in_force for resource, cell in cells.items()},
         binding={} if name == ROOT else {resource: cell.binding for resource, cell in cells.items()},

@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Callable, Iterator
 from copy import deepcopy
+from random import Random
 from typing import Final
 
 import pytest
@@ -63,7 +64,8 @@ def test_r1_a_quota_is_named_exactly_where_it_refuses_pods_that_are_missing(tria
     seen = Counter[object]()
 
     def check(case: Case) -> Iterator[str]:
-        for group, missing, left in lacking_pods(case):
+        documents = deepcopy(list(case.cluster.documents))  # other laws are tried on them too
+        for group, missing, left in lacking_pods(documents, case.rng):
             wanted = sum(request(pod)["cpu"] for pod in missing)
             quota = {
                 "apiVersion": "v1", "kind": "ResourceQuota",
@@ -71,7 +73,7 @@ def test_r1_a_quota_is_named_exactly_where_it_refuses_pods_that_are_missing(tria
                 "spec": {"hard": {"requests.cpu": f"{1000 + left}m"}},
                 "status": {"used": {"requests.cpu": "1"}},
             }  # fmt: skip
-            short = [one for one in case.cluster.documents if one not in missing]
+            short = [one for one in documents if one not in missing]
             [plan] = decided(Cluster([*short, quota]), 1)
             outcome = plan.pod_groups.get(group)
             refusal = outcome.refusal if outcome is not None else None
@@ -80,7 +82,7 @@ def test_r1_a_quota_is_named_exactly_where_it_refuses_pods_that_are_missing(tria
             if is_named != (wanted > left):
                 yield f"{group} lacks {wanted}, the quota has {left}: {refusal}"
             if is_named and refusal is not None:  # with the pods that it refused there is another reason
-                [plan] = decided(case.cluster, 1)
+                [plan] = decided(Cluster(documents), 1)
                 found = plan.pod_groups.get(group)
                 if found is not None and found.refusal is not None and same(refusal, found.refusal):
                     yield f"{group} waits all the same with its pods: {found.refusal}"
@@ -90,16 +92,14 @@ def test_r1_a_quota_is_named_exactly_where_it_refuses_pods_that_are_missing(tria
     assert seen[False]
 
 
-def lacking_pods(case: Case) -> Iterator[tuple[str, list[Document], int]]:
-    """Gangs that were let in, with some of the pods that they need, and what a quota has left for these."""
-    for group in (one for one in case.cluster.documents if one["kind"] == "PodGroup"):
-        members = [
-            one for one in case.cluster.documents if one["kind"] == "Pod" and group_of(one) == key_of(group)
-        ]
+def lacking_pods(documents: list[Document], rng: Random) -> Iterator[tuple[str, list[Document], int]]:
+    """Let gangs in, with some of the pods that they need, and what a quota has left for these."""
+    for group in (one for one in documents if one["kind"] == "PodGroup"):
+        members = [one for one in documents if one["kind"] == "Pod" and group_of(one) == key_of(group)]
         least = group["spec"]["minMember"]
         if least < len(members) or any(one["spec"].get("nodeName") for one in members):
             continue
         group["status"]["phase"] = "Inqueue"
-        missing = members[case.rng.randrange(least) :]
+        missing = members[rng.randrange(least) :]
         wanted = sum(request(pod)["cpu"] for pod in missing)
-        yield key_of(group), missing, wanted + case.rng.choice((-1000, -500, -1, 0, 500))
+        yield key_of(group), missing, wanted + rng.choice((-1000, -500, -1, 0, 500))

@@ -5,9 +5,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from maar.core.admission.request import Options
-from maar.core.answers.change_writes import CreateObject, PatchObject, merged, writes_of
-from maar.core.answers.changes import Change, SetField, apply
-from maar.core.answers.known_objects import BadChangeError, document_of
+from maar.core.answers.whatif.change_writes import CreateObject, PatchObject, merged, writes_of
+from maar.core.answers.whatif.changes import Change, SetField, apply
+from maar.core.answers.whatif.known_objects import BadChangeError, document_of
 from maar.core.model.kinds import from_document
 from maar.core.model.metadata import Object
 from maar.core.model.queue import Queue, QueueMetadata, QueueSpec

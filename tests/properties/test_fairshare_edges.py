@@ -58,6 +58,35 @@ EDGES: Final = {
     "more than all of the largest amount": tree(
         BEYOND, QueueDemand(name="a", percentage={"x": 3 * HUNDRED_PERCENT}, request={"x": 1})
     ),
+    "soft guarantees of the largest amount and of one unit": tree(
+        BEYOND,
+        QueueDemand(name="a", soft_guarantee={"x": BEYOND}, request={"x": BEYOND}),
+        QueueDemand(name="b", soft_guarantee={"x": BEYOND - 1}, request={"x": BEYOND}, guarantee={"x": 5}),
+        QueueDemand(name="c", soft_guarantee={"x": 1}, request={"x": BEYOND}),
+    ),
+    "a soft guarantee of nothing": tree(
+        7,
+        QueueDemand(name="a", soft_guarantee={"x": 0}, request={"x": 9}),
+        QueueDemand(name="b", soft_guarantee={"x": 9}, request={"x": 9}),
+    ),
+    "soft guarantees and nothing to share": tree(
+        0, QueueDemand(name="a", soft_guarantee={"x": 3}, request={"x": 9}), QueueDemand(name="b")
+    ),
+    "soft guarantees that floats do not tell apart": tree(
+        2**60,
+        *(
+            QueueDemand(
+                name=f"a{i}",
+                guarantee={"x": 2**52 + i},
+                soft_guarantee={"x": 2**59 + 3 * i},
+                request={"x": 2**59 + i},
+            )
+            for i in range(9)
+        ),
+    ),
+    "a soft guarantee of the root": tree(
+        5, QueueDemand(name=ROOT, soft_guarantee={"x": 3}), QueueDemand(name="a", request={"x": 9})
+    ),
     "the largest amounts at every level": tree(
         BEYOND,
         *(QueueDemand(name=f"a{i}", guarantee={"x": BEYOND}, weight=LARGEST_WEIGHT) for i in range(3)),

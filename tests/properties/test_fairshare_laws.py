@@ -33,10 +33,11 @@ def test_f1_siblings_never_deserve_more_than_their_parent_has(case: Case) -> Non
 
 
 @for_all_trees()
-def test_f2_deserved_lies_between_guarantee_and_ceiling(case: Case) -> None:
+def test_f2_deserved_lies_between_floor_and_ceiling(case: Case) -> None:
     for level in case.levels():
         for sibling in level.siblings:
-            assert 0 <= sibling.guarantee <= sibling.deserved <= sibling.ceiling, (level, sibling)
+            bounds = sibling.guarantee, sibling.floor, sibling.deserved, sibling.ceiling
+            assert 0 <= bounds[0] <= bounds[1] <= bounds[2] <= bounds[3], (level, sibling)
             if level.is_scaled_down:
                 promised = Fraction(sibling.rolled.guarantee * level.budget, level.reserved)
                 assert abs(sibling.guarantee - promised) < 1, (level, sibling)
@@ -49,6 +50,25 @@ def test_f2_deserved_lies_between_guarantee_and_ceiling(case: Case) -> None:
 
 
 @for_all_trees()
+def test_f2_floors_are_soft_guarantees_or_the_same_part_of_each(case: Case) -> None:
+    """Where they do not fit they take the whole budget, and one part of them all explains each."""
+    for level in case.levels():
+        if not level.is_short:
+            assert all(sibling.floor == sibling.entitled for sibling in level.siblings), level
+            continue
+        reserved = sum(sibling.guarantee for sibling in level.siblings)
+        assert sum(sibling.floor for sibling in level.siblings) == max(level.budget, reserved), level
+        least, most = Fraction(0), Fraction(1)
+        for sibling in level.siblings:
+            soft = sibling.rolled.soft_guarantee
+            if sibling.floor > sibling.guarantee:
+                least = max(least, Fraction(sibling.floor - 1, soft))
+            if sibling.floor < sibling.entitled:
+                most = min(most, Fraction(sibling.floor + 1, soft))
+        assert least < most, level
+
+
+@for_all_trees()
 def test_f3_a_queue_below_its_ceiling_has_a_parent_with_nothing_left(case: Case) -> None:
     """Not only to within one unit per queue: largest remainder hands out every unit."""
     for level in case.levels():
@@ -57,13 +77,13 @@ def test_f3_a_queue_below_its_ceiling_has_a_parent_with_nothing_left(case: Case)
 
 
 @for_all_trees()
-def test_f4_an_unsatisfied_queue_has_no_richer_sibling_that_does_not_stand_on_its_guarantee(
+def test_f4_an_unsatisfied_queue_has_no_richer_sibling_that_does_not_stand_on_its_floor(
     case: Case,
 ) -> None:
     """Per weight and but for the odd unit: with one unit less it has less than the poor one with one more."""
     for level in case.levels():
         poor = [Fraction(s.deserved + 1, s.claim.weight) for s in level.siblings if not s.is_satisfied]
-        rich = [Fraction(s.deserved - 1, s.claim.weight) for s in level.siblings if s.deserved > s.guarantee]
+        rich = [Fraction(s.deserved - 1, s.claim.weight) for s in level.siblings if s.deserved > s.floor]
         if poor and rich:
             assert max(rich) < min(poor), level
 
@@ -114,6 +134,7 @@ def test_f5_units_do_not_matter(case: Case) -> None:
         replace(
             claim,
             guarantee={resource: c * amount for resource, amount in claim.guarantee.items()},
+            soft_guarantee={resource: c * amount for resource, amount in claim.soft_guarantee.items()},
             capability={resource: c * amount for resource, amount in claim.capability.items()},
             request={resource: c * amount for resource, amount in claim.request.items()},
         )
@@ -155,14 +176,21 @@ def test_f6_more_weight_never_means_less(case: Case) -> None:
 
 @for_all_trees()
 def test_f6_removing_a_queue_never_makes_another_poorer(case: Case) -> None:
-    """But for one unit per level. Another is one that neither was part of the queue nor had it as a part."""
+    """But for one unit per level. Another neither was part of the queue nor had it as a part.
+
+    An inner queue claims less without one of its children. So where it sets no soft guarantee itself and
+    those on its level do not fit, what is below it may get poorer.
+    """
     name = case.rng.choice([name for name in case.tree.children if name != ROOT])
     gone = [name, *case.tree.below(name)]
     tree = with_nothing_new_once_a_leaf(case.tree, case.tree.by_name[name].parent).without(gone)
     answer = case.engine(tree)
+    claims_less = {one for one in case.tree.above(name) if one != ROOT}
     for other in tree.children:
         if name not in case.tree.below(other):
             for resource, amount in case.shares[other].deserved.items():
+                if case.borrows_claims(other, resource, claims_less):
+                    continue
                 poorest = amount - tree.level[other]
                 assert answer[other].deserved.get(resource, 0) >= poorest, (name, other, resource)
 
@@ -237,13 +265,14 @@ def as_leaf(case: Case, name: str, parent: str) -> QueueDemand:
         parent=parent,
         percentage={},
         guarantee={resource: claimed.guarantee for resource, claimed in rolled.items()},
+        soft_guarantee={resource: claimed.soft_guarantee for resource, claimed in rolled.items()},
         request={resource: claimed.request for resource, claimed in rolled.items()},
     )
 
 
 @for_all_trees()
 def test_f8_asking_for_more_than_one_can_use_yields_no_more_of_what_one_can_use(case: Case) -> None:
-    """To the unit."""
+    """To the unit, unless an inner queue claims more of soft guarantees that do not fit."""
     leaf = case.rng.choice(case.tree.leaves)
     claim = case.tree.by_name[leaf]
     usable = {resource: claim.request.get(resource, 0) for resource in case.shares[leaf].deserved}
@@ -253,6 +282,8 @@ def test_f8_asking_for_more_than_one_can_use_yields_no_more_of_what_one_can_use(
     }
     answer = case.engine(case.tree.with_claim(replace(claim, request=more)))
     for resource, amount in usable.items():
+        if case.borrows_claims(leaf, resource, case.tree.above(leaf)):
+            continue
         before, after = case.shares[leaf].deserved[resource], answer[leaf].deserved[resource]
         assert min(after, amount) <= min(before, amount), (leaf, resource)
 
@@ -266,6 +297,9 @@ def test_f9_whole_units_less_than_one_off_and_the_odd_ones_to_the_largest_fracti
         assert sum(sibling.deserved for sibling in level.siblings) == level.target, level
         exact = level.exact()
         assert_rounded(level, [(s, s.deserved, exact[s.claim.name]) for s in level.siblings])
+        if level.is_short and not level.is_scaled_down:
+            floors = level.exact_floors()
+            assert_rounded(level, [(s, s.floor, floors[s.claim.name]) for s in level.siblings])
         if level.is_scaled_down:
             assert sum(sibling.guarantee for sibling in level.siblings) == level.budget, level
             scaled = [Fraction(s.rolled.guarantee * level.budget, level.reserved) for s in level.siblings]

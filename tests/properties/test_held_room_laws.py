@@ -12,12 +12,12 @@ from maar.apps.snapshots.configuration import from_recorded
 from maar.apps.snapshots.files import read
 from maar.apps.snapshots.plan import plans_from
 from maar.apps.snapshots.taking import Taken
+from maar.core.answers.plan.ask import plan_data, plans, whole
 from maar.core.engine import Engine
 from maar.core.model.events import AnyObject, Upserted
 from maar.core.model.reasons import Reason
 from maar.core.policy.configuration import DEFAULT, parse
 from maar.core.views.objects import Seen
-from maar.core.views.planning import plan_data, plans, whole
 from properties.cluster_manifests import NOW
 from properties.cluster_recipe import Reach
 from properties.cluster_trials import Case, Trial

@@ -16,8 +16,10 @@ from maar.core.engine import Engine
 from maar.core.model.plan import GroupOutcome
 from maar.core.model.reasons import Reason
 from maar.core.policy.configuration import parse
+from maar.core.reporting.group_status import says
 from properties.clusters import configured
 from properties.crowds import ContestedCrowd, Crowd, configuration
+from properties.entitled_crowds import EntitledCrowd
 from properties.how_many import cases
 
 CROWDS: Final = cases(60)
@@ -25,10 +27,11 @@ CYCLES: Final = 12
 HOLDING_ROOM: Final = parse(configured(["sla"], {"sla": {"sla-waiting-time": "0s", "depth": 2}}))
 
 
+@pytest.mark.parametrize("kind", [Crowd, EntitledCrowd], ids=["any", "entitled"])
 @pytest.mark.parametrize("number", range(CROWDS))
-def test_an_engine_that_has_lived_decides_as_a_new_one(seed: int, number: int) -> None:
+def test_an_engine_that_has_lived_decides_as_a_new_one(seed: int, number: int, kind: type[Crowd]) -> None:
     rng = Random(f"{seed} lived {number}")
-    crowd = Crowd(rng, configuration(rng, counts_use=False))  # use is counted from when an engine starts
+    crowd = kind(rng, configuration(rng, counts_use=False))  # use is counted from when an engine starts
     for plan in crowd.live(CYCLES):
         new = Engine(crowd.configuration)
         new.feed(crowd.events())
@@ -48,8 +51,9 @@ def test_a_brief_plan_decides_the_same_and_leaves_reasons_out(seed: int, number:
         for key, outcome in plan.pod_groups.items():
             if key in brief.pod_groups:
                 assert said(brief.pod_groups[key]) == said(outcome)
-            else:  # it stays as it is, or does not exist
-                assert key not in crowd.cluster.groups or (outcome.refusal is None and not outcome.message)
+            elif key in crowd.cluster.groups:  # it stays as it is
+                is_told = says(crowd.cluster.groups[key].status, outcome)
+                assert is_told or (outcome.refusal is None and not outcome.message)
         assert brief.pod_groups.keys() <= plan.pod_groups.keys()
 
 
@@ -59,7 +63,7 @@ def said(outcome: GroupOutcome) -> tuple[object, ...]:
     return outcome.phase, outcome.is_unschedulable, reason is None, reason == Reason.PLANNED_START
 
 
-@pytest.mark.parametrize("kind", [Crowd, ContestedCrowd], ids=["any", "contested"])
+@pytest.mark.parametrize("kind", [Crowd, ContestedCrowd, EntitledCrowd], ids=["any", "contested", "entitled"])
 @pytest.mark.parametrize("number", range(CROWDS))
 def test_groups_that_are_alike_fare_as_if_each_had_its_own_turns(
     seed: int, number: int, kind: type[Crowd]

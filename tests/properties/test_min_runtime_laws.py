@@ -7,12 +7,12 @@ from typing import Final
 
 import pytest
 
+from maar.core.answers.plan.ask import plans
 from maar.core.model.durations import seconds
 from maar.core.model.plan import Plan
 from maar.core.model.reasons import Reason
 from maar.core.policy.configuration import DEFAULT, Configuration, parse
 from maar.core.policy.grammar import ACTIONS
-from maar.core.views.planning import plans
 from properties.cluster_manifests import NOW
 from properties.cluster_recipe import Reach, Recipe, Style
 from properties.cluster_trials import Case, Trial, by_engine, planned

@@ -6,7 +6,7 @@ from typing import Final
 
 import pytest
 
-from maar.core.answers.order_terms import (
+from maar.core.answers.explain.order_terms import (
     OrderTerms,
     place_in_order,
     places_in_queues,

@@ -7,8 +7,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from maar.embedded.failures import ApiError
-from maar.embedded.patch.apply import applied, tracked
-from maar.embedded.patch.combination import combined
+from maar.embedded.patch.apply import applied, combined, tracked
 from maar.embedded.patch.comparison import compared, fields_of, same
 from maar.embedded.patch.fields import read, written
 from maar.embedded.patch.json_patch import json_patch, merge_patch

@@ -11,7 +11,7 @@ from zlib import crc32
 import pytest
 
 from maar.core.answers.future import Present, Start
-from maar.core.answers.starts import planned_starts
+from maar.core.answers.starts.ask import planned_starts
 from maar.core.model.pod import GROUP_ANNOTATION, Pod
 from maar.core.model.run_time import EXPECTED_RUN_TIME, stated_seconds
 from maar.core.policy.configuration import DEFAULT, parse

@@ -8,11 +8,11 @@ from typing import Final
 
 import pytest
 
+from maar.core.answers.plan.ask import plans
 from maar.core.model.plan import Plan
 from maar.core.model.pod import Pod
 from maar.core.model.reasons import Cure, Reason, Refusal
 from maar.core.policy.configuration import parse
-from maar.core.views.planning import plans
 from properties.cluster_manifests import GROUP, NOW, Document, node
 from properties.cluster_recipe import Reach, Recipe, Style
 from properties.cluster_trials import Case, Trial

@@ -16,10 +16,10 @@ from maar.apps.snapshots.files import read
 from maar.apps.snapshots.plan import plans_from
 from maar.apps.snapshots.recording import Recording, RecordingEngine
 from maar.apps.snapshots.taking import Taken
+from maar.core.answers.plan.ask import plan_data, whole
 from maar.core.engine import Engine
 from maar.core.model.plan import Plan
 from maar.core.views.objects import Seen
-from maar.core.views.planning import plan_data, whole
 from properties.cluster_recipe import Reach, Recipe
 from properties.clusters import grow, recipes
 from properties.how_many import cases

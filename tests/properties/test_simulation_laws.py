@@ -9,13 +9,13 @@ from zlib import crc32
 
 import pytest
 
+from maar.core.answers.plan.ask import plan_data, whole
 from maar.core.engine import Brevity
 from maar.core.model.metadata import Object
 from maar.core.model.plan import Plan
 from maar.core.model.pod import GROUP_ANNOTATION, Pod
 from maar.core.model.pod_group import PodGroup
 from maar.core.simulation.virtual_time import Simulation
-from maar.core.views.planning import plan_data, whole
 from properties.cluster_manifests import NOW
 from properties.cluster_recipe import Reach
 from properties.cluster_trials import Case, Trial

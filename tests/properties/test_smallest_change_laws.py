@@ -9,10 +9,8 @@ from typing import Final
 import pytest
 
 from maar.core.admission.request import Options
-from maar.core.answers.changes import apply
-from maar.core.answers.decision_trials import DecisionTrials, effect_now
-from maar.core.answers.future import Present
-from maar.core.answers.single_changes import (
+from maar.core.answers.explain.decision_trials import DecisionTrials, effect_now
+from maar.core.answers.explain.single_changes import (
     AddTolerations,
     DeleteGroup,
     MoreNodes,
@@ -21,8 +19,10 @@ from maar.core.answers.single_changes import (
     SetWeight,
     SingleChange,
 )
-from maar.core.answers.smallest_change import least, smallest_changes
-from maar.core.answers.starts import planned_starts
+from maar.core.answers.explain.smallest_change import least, smallest_changes
+from maar.core.answers.future import Present
+from maar.core.answers.starts.ask import planned_starts
+from maar.core.answers.whatif.changes import apply
 from maar.core.cycle import decide, settle
 from maar.core.engine import Engine
 from maar.core.model.events import Upserted

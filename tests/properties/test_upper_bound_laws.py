@@ -19,7 +19,7 @@ from hypothesis import seed as seeded
 from hypothesis import strategies as st
 
 from maar.core.answers.future import Present
-from maar.core.answers.starts import planned_starts
+from maar.core.answers.starts.ask import planned_starts
 from maar.core.model.metadata import Condition, Metadata, Object
 from maar.core.model.node import Node, NodeStatus
 from maar.core.model.pod import GROUP_ANNOTATION, Container, Pod, PodSpec, ResourceRequirements

@@ -8,10 +8,10 @@ from typing import Final
 import pytest
 
 from maar.core.admission.request import Options
-from maar.core.answers.changes import Change, DeleteObject, SetField, apply
 from maar.core.answers.future import Future, Present
-from maar.core.answers.known_objects import BadChangeError
-from maar.core.answers.whatif import WhatIf, objects_at_rest, what_if
+from maar.core.answers.whatif.ask import WhatIf, objects_at_rest, what_if
+from maar.core.answers.whatif.changes import Change, DeleteObject, SetField, apply
+from maar.core.answers.whatif.known_objects import BadChangeError
 from maar.core.model.events import Upserted
 from maar.core.model.metadata import Object
 from maar.core.model.node import Node

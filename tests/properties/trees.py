@@ -76,6 +76,14 @@ class Tree:
             order.extend(self.children[descendant])
         return order
 
+    def above(self, name: str) -> list[str]:
+        """Return all queues above one, the root last."""
+        order = list[str]()
+        while name != ROOT:
+            name = self.by_name[name].parent
+            order.append(name)
+        return order
+
     def without(self, names: Iterable[str]) -> "Tree":
         """Return the tree with these queues gone; whoever was below them must be among them."""
         gone = set(names)
@@ -92,7 +100,8 @@ class Tree:
             indent = "  " * self.level[name]
             lines.append(
                 f"{indent}{name} weight={claim.weight} created={claim.created} guarantee={claim.guarantee} "
-                f"percentage={claim.percentage} capability={claim.capability} request={claim.request}"
+                f"percentage={claim.percentage} soft_guarantee={claim.soft_guarantee} "
+                f"capability={claim.capability} request={claim.request}"
             )
         return "\n".join(lines)
 
@@ -172,6 +181,11 @@ class Recipe:
         return max(promised, 2 / self.queues), greed  # a small tree is no easy one
 
     @cached_property
+    def entitled(self) -> tuple[float, int]:
+        """How many queues have soft guarantees, and how large these are; many trees have none."""
+        return self.random("entitled").choice(((0, 1), (0.3, 1), (0.6, 1), (0.9, 1), (0.9, 1), (0.6, 3)))
+
+    @cached_property
     def alike(self) -> float:
         """How many amounts are the nominal one, or almost: where all are, every unit counts."""
         return self.random("alike").choice((0.1, 0.1, 0.3, 1.0))
@@ -207,9 +221,19 @@ class Recipe:
             skeleton.by_name[name],
             guarantee=guarantee,
             percentage=percentage,
+            soft_guarantee=self._soft_guarantee(name, nominal, is_leaf=is_leaf),
             capability=capability,
             request=request,
         )
+
+    def _soft_guarantee(self, name: str, nominal: Mapping[str, int], *, is_leaf: bool) -> dict[str, int]:
+        """Amounts of some resources, of leaves and of fewer inner queues; they seldom all fit."""
+        rng, (chance, greed) = self.random(f"{name} is entitled"), self.entitled
+        return {
+            resource: self._amount(rng, amount, rng.choice((1, 2, 3, 5)) * greed)
+            for resource, amount in nominal.items()
+            if rng.random() < (chance if is_leaf else chance / 2)
+        }
 
 
 def recipes(*budgets: Budget) -> st.SearchStrategy[Recipe]:

@@ -28,13 +28,16 @@ class TrialCounts:
         }
         self.seen.update(binding)
         self.seen["guarantee and capability"] += binding >= {"guarantee", "capability"}
+        self.seen["soft guarantees that do not fit"] += any(level.is_short for level in levels(tree, shares))
         self.seen["reduced"] += any(share.reduced for share in shares.values())
         self.seen["rounding"] += any(is_rounded(level) for level in levels(tree, shares))
 
     def require(self, trees: int) -> None:
-        """Fail unless there were enough trees, and guarantees and capabilities bind in half of them."""
+        """Fail unless there were enough trees, and what they are for was seen in enough of them."""
         assert len(self.queues) >= trees, f"only {len(self.queues)} trees instead of {trees}"
         assert self.seen["guarantee and capability"] >= len(self.queues) / 2, f"too easy: {self}"
+        soft = min(self.seen["soft guarantee"], self.seen["soft guarantees that do not fit"])
+        assert soft >= len(self.queues) / 10, f"too few soft guarantees: {self}"
 
     def __str__(self) -> str:
         low, middle, high = quantiles(self.queues, n=4)
@@ -43,8 +46,10 @@ class TrialCounts:
             "guarantee",
             "capability",
             "guarantee and capability",
+            "soft guarantee",
             "fair share",
             "parent",
+            "soft guarantees that do not fit",
             "reduced",
             "rounding",
         )
@@ -57,5 +62,5 @@ class TrialCounts:
 
 def is_rounded(level: Level) -> bool:
     """Tell whether two siblings that nothing but the water holds do not stand at the same level."""
-    free = [(s.deserved, s.claim.weight) for s in level.siblings if s.guarantee < s.deserved < s.ceiling]
+    free = [(s.deserved, s.claim.weight) for s in level.siblings if s.floor < s.deserved < s.ceiling]
     return any(deserved * free[0][1] != free[0][0] * weight for deserved, weight in free)

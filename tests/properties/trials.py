@@ -1,6 +1,6 @@
 """Try a law on many random trees, against the kernel or the slow implementation, and count the cases."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from random import Random
@@ -38,6 +38,7 @@ def as_plain_data(share: KernelShare) -> Share:
         deserved=dict(share.deserved),
         real_capability=dict(share.real_capability),
         guarantee=dict(share.guarantee),
+        floor=dict(share.floor),
         request=dict(share.request),
         ceiling=dict(share.ceiling),
         binding={resource: str(constraint) for resource, constraint in share.binding.items()},
@@ -82,6 +83,19 @@ class Case:
     def levels(self) -> Iterator[Level]:
         """Every group of siblings, resource by resource."""
         return levels(self.tree, self.shares)
+
+    @cached_property
+    def short(self) -> set[tuple[str, str]]:
+        """The queues and resources whose children's soft guarantees do not all fit."""
+        return {(level.parent, level.resource) for level in self.levels() if level.is_short}
+
+    def borrows_claims(self, name: str, resource: str, among: Collection[str]) -> bool:
+        """Whether one of these above a queue claims what its children do, on a short level."""
+        return any(
+            (self.tree.by_name[above].parent, resource) in self.short
+            for above in self.tree.above(name)
+            if above in among and above != ROOT and resource not in self.tree.by_name[above].soft_guarantee
+        )
 
 
 Law = Callable[[Case], None]

@@ -184,6 +184,7 @@ def fair_shares(claims: Mapping[str, Claim], budget: Amounts) -> Shares:
     resources = set(budget)
     for claim in claims.values():
         resources |= claim.request.keys() | claim.guarantee.keys() | claim.percentage.keys()
+        resources |= claim.soft.keys()
     for resource in sorted(resources):
         rolled: dict[str, Child] = {}
         roll_up(ROOT, resource, claims, children, budget, rolled)

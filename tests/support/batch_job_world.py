@@ -195,8 +195,8 @@ class BatchJobWorld:
 
     def _control(self) -> None:
         for _ in range(20):
-            self.work.feed(self._news(self._controllers_know))
-            wanted = self.work.reconcile(datetime.fromtimestamp(self.embedded.clock.now, UTC))
+            self.work.feed(self.work.cluster.changes(self._news(self._controllers_know)))
+            wanted = list(self.work.reconcile(datetime.fromtimestamp(self.embedded.clock.now, UTC)))
             for _, write in wanted:
                 self._count("controllers")
                 self._write(write)

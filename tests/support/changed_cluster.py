@@ -9,8 +9,15 @@ from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple
 
 from maar.cli.cluster.client import ClusterClient
-from maar.core.answers.changes import AddNodes, Change, DeleteObject, DrainNode, SetField, SubmitDocument
 from maar.core.answers.future import Present
+from maar.core.answers.whatif.changes import (
+    AddNodes,
+    Change,
+    DeleteObject,
+    DrainNode,
+    SetField,
+    SubmitDocument,
+)
 from maar.core.model.job import Job
 from maar.core.model.kinds import from_document
 from maar.core.model.metadata import Object

@@ -96,6 +96,7 @@ class Cluster:
             "state": fields.take("state", str, "Open"),
             "capability": fields.amounts("capability"),
             "guarantee": {"resource": fields.amounts("guarantee"), "percentage": _percentages(fields)},
+            "deserved": fields.amounts("deserved"),
         }
         for key in ("preemptMinRuntime", "reclaimMinRuntime"):
             if key in fields:

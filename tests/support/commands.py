@@ -2,7 +2,6 @@
 
 import sys
 from collections.abc import Callable
-from functools import partial
 from typing import NamedTuple
 
 import pytest
@@ -24,16 +23,13 @@ Run = Callable[..., Ended]
 @pytest.fixture
 def run(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Run:
     """Run `maar`, `vcctl` or one of Volcano's short programs with arguments."""
-    short = ("vsub", "vjobs", "vcancel", "vsuspend", "vresume")
-    programs: dict[str, Callable[[], None]] = {"maar": main.maar, "vcctl": main.vcctl}
-    programs |= {name: partial(main.volcano_program, name) for name in short}
     monkeypatch.setenv("COLUMNS", "200")  # sentences of the command line stay whole
 
     def ended(program: str, *arguments: str) -> Ended:
         monkeypatch.setattr(sys, "argv", [program, *arguments])
         capsys.readouterr()
         with pytest.raises(SystemExit) as left:
-            programs[program]()
+            main.run_program(program)
         reported = capsys.readouterr()
         assert "Traceback" not in reported.err
         assert "a bug in Maar" not in reported.err

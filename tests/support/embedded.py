@@ -1,15 +1,14 @@
 """An embedded cluster in a folder, with a clock that a test can turn and controllers that work when told."""
 
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from maar.embedded.assembly import behaviours, prepare
 from maar.embedded.behaviour import ORDINARY
 from maar.embedded.cluster import Cluster, Served
-from maar.embedded.controllers.loop import ControllerLoop, all_controllers
-from maar.embedded.kinds.catalogue import behaviours, prepare
+from maar.embedded.controllers.runner import Runner, all_controllers
 from maar.embedded.resources import BUILT_IN
 from maar.embedded.schema.builtin import builtin
 from maar.embedded.schema.custom import packaged
@@ -43,7 +42,7 @@ class EmbeddedCluster:
         ]
         self.cluster = Cluster(self.store, served, clock=self.clock)
         prepare(self.cluster)
-        self.rounds = ControllerLoop(self.cluster, all_controllers(self.cluster))
+        self.rounds = Runner(self.cluster, all_controllers())
 
     def make(
         self,
@@ -101,9 +100,9 @@ class EmbeddedCluster:
     def settle(self, *, restart: bool = False) -> None:
         """Let the controllers work until only the clock could give them more to do."""
         if restart:
-            self.rounds = ControllerLoop(self.cluster, all_controllers(self.cluster))
+            self.rounds = Runner(self.cluster, all_controllers())
         while (wait := self.rounds.turn()) is not None and wait < 1.0:
-            time.sleep(wait)
+            self.clock.now += wait
 
 
 @contextmanager

@@ -9,10 +9,9 @@ import uvloop
 
 from maar.embedded.access import ADMINISTRATOR, certificate, token, write_kubeconfig
 from maar.embedded.assembly import assemble
-from maar.embedded.controllers.loop import run_controllers
+from maar.embedded.controllers.runner import run_controllers
 from maar.embedded.nodes.pod_logs import PodLogs
-from maar.embedded.server import Server
-from maar.embedded.serving import serve
+from maar.embedded.server import Server, serve
 from maar.embedded.store import Store
 from maar.serving.listening import listen
 

@@ -8,7 +8,7 @@ from urllib.parse import unquote
 from maar.embedded.access import ADMINISTRATOR
 from maar.embedded.admission import InProcessAdmission
 from maar.embedded.assembly import assemble
-from maar.embedded.controllers.loop import ControllerLoop, all_controllers
+from maar.embedded.controllers.runner import Runner, all_controllers
 from maar.embedded.nodes.pod_logs import PodLogs
 from maar.embedded.server import Server
 from maar.embedded.store import Store
@@ -46,7 +46,7 @@ class InProcessServer:
     def __init__(self, folder: Path) -> None:
         self.store = Store(folder)
         self.cluster = assemble(self.store, admit=InProcessAdmission(self.store))
-        self.rounds = ControllerLoop(self.cluster, all_controllers(self.cluster))
+        self.rounds = Runner(self.cluster, all_controllers())
         self._server = Server(self.cluster, {"secret": ADMINISTRATOR}, PodLogs(self.cluster, folder).read)
 
     async def send(self, request: Sent) -> Answer:

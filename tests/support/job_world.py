@@ -132,8 +132,8 @@ class JobWorld:
     def round(self) -> bool:
         """One look at what has changed; whether anything was written."""
         self.between_rounds(self)
-        self._work.feed(self._heard())
-        wanted = self._work.reconcile(self.now)
+        self._work.feed(self._work.cluster.changes(self._heard()))
+        wanted = list(self._work.reconcile(self.now))
         for key, write in wanted:
             if self.crash_after == 0:
                 self.crash_after = None

@@ -9,7 +9,7 @@ from maar.embedded.cluster import Cluster
 from maar.embedded.nodes.local import LocalNode, LocalNodeSettings
 from maar.embedded.nodes.machine import this_machine
 from maar.embedded.nodes.pod_logs import PodLogs
-from maar.embedded.nodes.registration import register
+from maar.embedded.nodes.specification import register
 from support.node_cluster import Fields, embedded, seen
 from support.until import until
 

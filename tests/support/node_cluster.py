@@ -9,8 +9,7 @@ from maar.embedded.assembly import assemble
 from maar.embedded.calls import Call
 from maar.embedded.cluster import Cluster
 from maar.embedded.kinds.pods import bind
-from maar.embedded.nodes.registration import register
-from maar.embedded.nodes.specification import parse
+from maar.embedded.nodes.specification import parse, register
 from maar.embedded.nodes.virtual import VirtualNodes
 from maar.embedded.store import Store
 

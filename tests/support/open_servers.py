@@ -23,8 +23,7 @@ from maar.core.admission.request import Options
 from maar.embedded.access import ADMINISTRATOR, Certificate
 from maar.embedded.assembly import assemble
 from maar.embedded.nodes.pod_logs import PodLogs
-from maar.embedded.server import Server
-from maar.embedded.serving import serve
+from maar.embedded.server import Server, serve
 from maar.embedded.store import Store
 from maar.serving.http_server import server_tls
 from maar.serving.listening import listen

@@ -3,9 +3,9 @@
 from collections.abc import Iterable
 from datetime import datetime
 
+from maar.core.answers.plan.ask import Json, plan_data, plans
 from maar.core.model.metadata import Object
 from maar.core.policy.configuration import Configuration, parse
-from maar.core.views.planning import Json, plan_data, plans
 
 
 def plan(

@@ -2,10 +2,10 @@
 
 What there is (what is written first is older; `age` says otherwise):
 - `nodes`: {name: {cpu, memory, gpu, …, count, labels, taints, unschedulable, ready}}; `count` numbers them;
-- `queues`: {name: {parent, weight, priority, guarantee, percentage, capability, request, reclaimable, state,
-  fifo, preemptMinRuntime, reclaimMinRuntime, age, history}}, where `history` is its past use: hours by
-  resource, `namespaces`: {name: hours} and `age`; `namespaces`: {name: {weight, queue}}, one quota for each
-  weight;
+- `queues`: {name: {parent, weight, priority, guarantee, percentage, deserved (the soft guarantee),
+  capability, request, reclaimable, state, fifo, preemptMinRuntime, reclaimMinRuntime, age, history}}, where
+  `history` is its past use: hours by resource, `namespaces`: {name: hours} and `age`;
+- `namespaces`: {name: {weight, queue}}, one quota for each weight;
 - `running` and `pending` pod groups: {queue/name: {pods, min, cpu, …}}. Of a group: namespace, priority,
   class, min (1; `all`), readyWith (the `min` it was last ready with), minResources, tasks, preemptable,
   phase, unschedulable, admitted and holds (room; how long ago each began), annotations, age. Of its pods, or

@@ -88,7 +88,7 @@ class World:
             self._engine.feed(events)
             plan = self.plan = self._engine.decide(self.now.timestamp())
             wanted = [*self._statuses(plan)]
-            self._work.feed(events)
+            self._work.feed(self._work.cluster.changes(events))
             wanted += [write for _, write in self._work.reconcile(self.now)]
             self._carry_out(plan)
             for write in wanted:

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from maar.core.admission.request import Options
-from maar.core.answers.changes import (
+from maar.core.answers.whatif.changes import (
     AddNodes,
     Change,
     ChangedObjects,
@@ -16,7 +16,7 @@ from maar.core.answers.changes import (
     SubmitDocument,
     apply,
 )
-from maar.core.answers.known_objects import BadChangeError
+from maar.core.answers.whatif.known_objects import BadChangeError
 from maar.core.model.events import Deleted, Upserted
 from maar.core.model.kinds import from_document, kind_of
 from maar.core.model.metadata import Metadata, Object

@@ -9,6 +9,7 @@ from typing import ClassVar
 import pytest
 import yaml
 
+from maar.core.answers.plan.ask import plans
 from maar.core.cycle.decision import ACTIONS as CYCLE_ACTIONS
 from maar.core.model.past_use import Usage
 from maar.core.policy.configuration import DEFAULT, BadConfigurationError, Configuration, Plugin, parse
@@ -22,7 +23,6 @@ from maar.core.policy.grammar import (
     Predicates,
 )
 from maar.core.policy.plugin_hooks import PluginHooks
-from maar.core.views.planning import plans
 from support.fields import Fields
 from support.scenario import read_cluster
 
@@ -101,8 +101,8 @@ metrics: {type: prometheus, interval: 30s}
 """
 SUPPORTED_ACTIONS = "Supported: enqueue, allocate, backfill, reclaim, preempt, cleanup"
 SUPPORTED_PLUGINS = (
-    "Supported: priority, gang, conformance, overcommit, drf, predicates, proportion, nodeorder, binpack, "
-    "sla, usage"
+    "Supported: priority, gang, conformance, overcommit, drf, predicates, proportion, capacity, nodeorder, "
+    "binpack, sla, usage"
 )
 SUPPORTED_BINPACK = (
     "Supported: binpack.weight, binpack.cpu, binpack.memory, binpack.resources, binpack.resources.<name>"
@@ -164,7 +164,7 @@ def test_the_default_has_every_action_and_every_plugin_in_its_usual_tier() -> No
         ("priority", 1), ("gang", 1), ("conformance", 1), ("overcommit", 2), ("drf", 2), ("predicates", 2),
         ("proportion", 2), ("nodeorder", 2), ("binpack", 2),
     ]  # fmt: skip
-    assert {one.name for one in DEFAULT.plugins} == PLUGINS.keys() - {"sla", "usage"}
+    assert {one.name for one in DEFAULT.plugins} == PLUGINS.keys() - {"sla", "usage", "capacity"}
     assert DEFAULT.sla is None
     assert DEFAULT.usage is None
     assert (DEFAULT.overcommit_factor, DEFAULT.grace_seconds) == (Fraction("1.2"), 60)
@@ -215,10 +215,38 @@ def test_a_plugin_that_only_volcano_has_is_left_out_with_whatever_is_set_for_it(
     assert left_out("tiers[0].plugins[0]", name) in configuration.warnings
 
 
-def test_who_had_capacity_hears_that_proportion_gives_the_shares() -> None:
-    hint = "tiers: no plugin gives queues their fair shares; name proportion in place of capacity"
-    assert hint in read("tiers: [{plugins: [{name: gang}, {name: capacity}]}]").warnings
-    assert hint not in read("tiers: [{plugins: [{name: proportion}, {name: capacity}]}]").warnings
+def test_capacity_is_a_name_for_proportion() -> None:
+    configuration = read(plugin("{name: capacity, enableHierarchy: true, enabledAllocatable: false}"))
+    assert configuration.warnings == ()
+    assert [one.name for one in configuration.plugins] == ["proportion"]
+    assert ("proportion", "enabledAllocatable") not in configuration.enabled
+    assert ("proportion", "enableQueueOrder") in configuration.enabled
+
+
+def test_arguments_of_capacity_are_known_and_have_no_effect() -> None:
+    configuration = read(
+        plugin("{name: capacity, arguments: {ancestorReclaimLevel: 2}, enableHierarchy: false}")
+    )
+    assert set(configuration.warnings) == {
+        f"tiers[0].plugins[0].arguments.ancestorReclaimLevel: {NO_EFFECT}",
+        f"tiers[0].plugins[0].enableHierarchy: {NO_EFFECT}",
+    }
+    (problem,) = problems(plugin("{name: capacity, arguments: {ancestorReclaimLevels: 2}}"))
+    assert "ancestorReclaimLevel" in problem
+
+
+def test_beside_proportion_capacity_says_nothing() -> None:
+    both = read("tiers: [{plugins: [{name: capacity}]}, {plugins: [{name: proportion}]}]")
+    assert [(one.name, one.tier) for one in both.plugins] == [("proportion", 2)]
+    (warning,) = both.warnings
+    assert warning == (
+        "tiers: capacity and proportion are one plugin in Maar: what tiers[1].plugins[0] says of it counts"
+    )
+
+
+def test_capacity_beside_drf_with_hierarchy_is_accepted_as_in_volcano() -> None:
+    both = read("tiers: [{plugins: [{name: capacity}, {name: drf, enableHierarchy: true}]}]")
+    assert [one.name for one in both.plugins] == ["proportion", "drf"]
 
 
 def test_a_misspelt_switch_is_refused_with_what_was_meant() -> None:
@@ -320,7 +348,11 @@ def test_every_switch_that_brings_no_warning_is_asked_for() -> None:
         cluster = read_cluster(fields)
     noting = NotingConfiguration(ACTIONS, DEFAULT.plugins)
     assert list(plans(cluster.objects(), noting, cycles=2))
-    known = {(name, switch) for name, plugin in PLUGINS.items() for switch in plugin.effective_switches}
+    known = {
+        (plugin.stands_for or name, switch)
+        for name, plugin in PLUGINS.items()
+        for switch in plugin.effective_switches
+    }
     assert known - Noted.read == set()
 
 

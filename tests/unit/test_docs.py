@@ -123,6 +123,18 @@ def test_source_files_that_the_architecture_names_exist() -> None:
     assert [file for file in named if not (ROOT / "src" / "maar" / file).exists()] == []
 
 
+def test_the_tree_of_the_architecture_has_every_package() -> None:
+    page, source = (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8"), ROOT / "src" / "maar"
+    drawn, above = set[str](), list[str]()
+    for indent, names in re.findall(r"^([│ ]*)[├└]── ((?:\w+/ *)+)", page, re.MULTILINE):
+        depth = len(indent) // 4
+        folders = ["/".join([*above[:depth], name]) for name in names.replace("/", "").split()]
+        above[depth:] = [names.split("/")[0]]
+        drawn.update(folders)
+    packages = {file.parent.relative_to(source).as_posix() for file in source.rglob("__init__.py")}
+    assert packages - {"."} == drawn
+
+
 def test_the_page_of_maar_up_has_every_flag() -> None:
     """Its title in the list of pages says so."""
     page = (ROOT / "docs" / "maar-up.md").read_text(encoding="utf-8")

@@ -16,12 +16,12 @@ from typing import Final
 import msgspec
 import pytest
 
+from maar.api.manifests import read_manifests
 from maar.apps.console.answers.history_file import HistoryFile
 from maar.apps.snapshots.files import read
 from maar.apps.snapshots.recorded_workload import recorded_moments, recorded_start
 from maar.apps.snapshots.recording import Started
 from maar.apps.snapshots.replay import BadRecordingError, replay
-from maar.cli.files import read_manifests
 from maar.core.model.events import Upserted
 from maar.core.model.kinds import from_json
 from maar.core.model.pod_group import PodGroup

@@ -1,6 +1,6 @@
 """Objects as API servers send them: what is read, what is passed over, and how a wrong one is reported."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from itertools import chain
 from typing import Any, cast
@@ -17,6 +17,7 @@ from maar.core.model.kinds import (
     from_document,
     from_json,
     kind_of,
+    plain,
     to_json,
 )
 from maar.core.model.metadata import Condition, Metadata, Object, mark
@@ -293,3 +294,36 @@ def test_events_and_writes_are_told_from_others_by_their_tag(
 def test_what_has_no_form_in_json_is_not_written() -> None:
     with pytest.raises(TypeError, match="has no form in JSON"):
         to_json(object())
+
+
+def test_the_template_of_a_task_is_decoded_for_those_who_ask_for_it() -> None:
+    sent = b'{"kind": "Job", "spec": {"tasks": [{"name": "t", "template": {"spec": {"a": [1, 2]}}}]}}'
+    (task,) = from_json(Job, sent).spec.tasks
+    assert vars(task) == {}
+    assert task.template == {"spec": {"a": [1, 2]}}
+    assert task.template is task.template
+    assert from_document(Job, plain(sent)).spec.tasks[0].template == task.template
+    assert from_json(Job, to_json(from_json(Job, sent))).spec.tasks == (task,)
+
+
+def test_a_template_keeps_nothing_of_the_page_that_it_came_in() -> None:
+    page = b"[" + b'{"kind": "Job", "spec": {"tasks": [{"template": {}}]}}' + b" " * 10_000 + b"]"
+    (item,) = msgspec.json.decode(page, type=list[msgspec.Raw])
+    written = from_json(Job, item).spec.tasks[0].written
+    assert written.copy() is written
+
+
+@pytest.mark.parametrize("read", [from_json, lambda kind, sent: from_document(kind, plain(sent))])
+@pytest.mark.parametrize(("written", "shown"), [(b"3", "int"), (b"[]", "array"), (b'"{}"', "str")])
+def test_a_template_that_is_no_object_is_named(
+    read: Callable[[type[Job], bytes], Job], written: bytes, shown: str
+) -> None:
+    sent = b'{"kind": "Job", "spec": {"tasks": [{"name": "t"}, {"template": %b}]}}' % written
+    with pytest.raises(BadObjectError) as refused:
+        read(Job, sent)
+    assert str(refused.value) == f"spec.tasks[1].template: expected `object`, got `{shown}`"
+
+
+def test_a_template_that_is_null_is_not_set() -> None:
+    sent = b'{"kind": "Job", "spec": {"tasks": [{"name": "t", "template": null}]}}'
+    assert from_json(Job, sent).spec.tasks[0].template == {}

@@ -2,11 +2,11 @@
 
 from datetime import UTC, datetime
 
+from maar.core.answers.plan.ask import plans
 from maar.core.model.metadata import Metadata
 from maar.core.model.namespace import Namespace
 from maar.core.model.pod import GROUP_ANNOTATION, Pod, PodSpec
 from maar.core.model.pod_group import PodGroup, PodGroupSpec
-from maar.core.views.planning import plans
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 

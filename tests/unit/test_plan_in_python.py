@@ -9,7 +9,7 @@ import pytest
 import yaml
 
 import maar
-from maar.core.views.planned import Planned
+from maar.core.answers.plan.answer import Planned
 
 ROOT = Path(__file__).parents[2]
 SMALL = ROOT / "examples/small"

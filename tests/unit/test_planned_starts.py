@@ -7,12 +7,12 @@ import msgspec
 import pytest
 
 from maar.apps.daemons.planned_starts import changes
-from maar.core.answers.explanation import Explainer
-from maar.core.answers.explanation_text import future_lines
+from maar.core.answers.explain.ask import Explainer
+from maar.core.answers.explain.subject import find_subject
+from maar.core.answers.explain.text import future_lines
 from maar.core.answers.future import Present, Start
-from maar.core.answers.published_starts import as_published
-from maar.core.answers.starts import planned_starts
-from maar.core.answers.subject import find_subject
+from maar.core.answers.starts.ask import planned_starts
+from maar.core.answers.starts.published import as_published
 from maar.core.model.job import Job as VolcanoJob
 from maar.core.model.kinds import from_document, to_json
 from maar.core.model.metadata import Object
@@ -201,12 +201,12 @@ def test_jobs_in_a_snapshot_give_the_starts_that_the_jobs_give() -> None:
     }
     spec = {"minAvailable": 1, "tasks": [{"name": "t", "replicas": 3, "template": template}]}
     one = from_document(VolcanoJob, {"metadata": {"name": "j", "namespace": "ns", "uid": "u"}, "spec": spec})
-    broken = {"spec": {"containers": "none"}}
+    broken = msgspec.Raw(b'{"spec": {"containers": "none"}}')
     bad = msgspec.structs.replace(
         one,
         metadata=msgspec.structs.replace(one.metadata, name="bad"),
         spec=msgspec.structs.replace(
-            one.spec, tasks=(msgspec.structs.replace(one.spec.tasks[0], template=broken),)
+            one.spec, tasks=(msgspec.structs.replace(one.spec.tasks[0], written=broken),)
         ),
     )
     owner = [{"kind": "Job", "name": "j", "uid": "u", "controller": True}]

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 import maar
+from maar.api.arguments import configuration_of
 from maar.cli.backup import backup
-from maar.cli.configuration import read_configuration
 from maar.cli.failure import CommandError
 from maar.core.model.kinds import BadObjectError, from_document
 from maar.core.model.pod import Pod
@@ -20,7 +20,7 @@ from maar.core.model.queue import Queue
 from maar.embedded.access import BadSecretError, token, write_kubeconfig
 from maar.embedded.data_folder import DataFolderError, unusable
 from maar.embedded.store import Store
-from maar.serving.port_holder import holder_of
+from maar.serving.listening import holder_of
 from support.processes import bounded
 
 LISTENER = "import socket\ns = socket.socket()\ns.bind(('127.0.0.1', 0))\ns.listen()\n" + (
@@ -91,8 +91,8 @@ def test_a_number_that_is_too_large_is_shown() -> None:
 def test_a_configuration_that_is_no_text_is_said_to_be_none(tmp_path: Path) -> None:
     file = tmp_path / "bomb.json.gz"
     file.write_bytes(gzip.compress(b"{}"))
-    with pytest.raises(CommandError, match=r"bomb\.json\.gz: this is no text; name a file with"):
-        read_configuration(file)
+    with pytest.raises(maar.InputError, match=r"bomb\.json\.gz: this is no text; name a file with"):
+        configuration_of(file)
 
 
 @pytest.mark.parametrize(

@@ -10,6 +10,7 @@ import msgspec
 import numpy as np
 import pytest
 
+from maar.core.answers.plan.ask import plan_data
 from maar.core.engine import Brevity
 from maar.core.model.kinds import to_json
 from maar.core.model.metadata import Condition, Metadata, Object
@@ -24,7 +25,6 @@ from maar.core.model.run_time import EXPECTED_RUN_TIME
 from maar.core.simulation.jobs import JobArrivals, TraceJob
 from maar.core.simulation.virtual_time import Arrival, Simulation
 from maar.core.simulation.workloads import GpuMix, JobMix, synthetic_jobs
-from maar.core.views.planning import plan_data
 
 START = 1_700_000_000.0
 

@@ -23,7 +23,7 @@ LAYERS = {
         "core/controllers/jobs/controller.py",
         "kube/write.py",
     ),
-    "one what-if": ("core/answers/whatif.py", "core/simulation/virtual_time.py", "core/engine.py"),
+    "one what-if": ("core/answers/whatif/ask.py", "core/simulation/virtual_time.py", "core/engine.py"),
     "one console request": (
         "apps/console/server.py",
         "apps/console/answers/queue_page.py",

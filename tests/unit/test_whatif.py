@@ -11,7 +11,7 @@ import pytest
 import yaml
 
 import maar
-from maar.core.answers.known_objects import BadChangeError
+from maar.core.answers.whatif.known_objects import BadChangeError
 from support.golden import compare
 from support.until import TIMEOUT_S
 
@@ -50,6 +50,13 @@ def run(*arguments: str, stdin: str = "", source: str = TEAMS) -> subprocess.Com
     return subprocess.run(
         program, input=stdin, cwd=ROOT, capture_output=True, text=True, check=False, timeout=TIMEOUT_S
     )
+
+
+def test_a_soft_guarantee_is_a_field_as_any_other() -> None:
+    asked = run("--set", "queue/serving.deserved.cpu=11", "-o", "json")
+    assert asked.returncode == 0, asked.stderr
+    deserved = json.loads(asked.stdout)["queues"]["serving"]["deserved"]
+    assert (deserved["before"]["cpu"], deserved["after"]["cpu"]) == ("8", "11")
 
 
 @pytest.mark.parametrize(
@@ -175,7 +182,7 @@ def test_columns_are_arrays_of_numbers_and_lists_of_names() -> None:
     assert jobs.start_after[row] == NOW.timestamp()
     assert jobs.evicted.dtype == answer.queues.deserved_after.dtype == np.int64
     parts = answer.to_dict()
-    assert all(len({len(column) for column in part.values()}) == 1 for part in parts.values())  # type: ignore[arg-type]
+    assert all(len({len(column) for column in part.values()}) == 1 for part in parts.values())
     assert answer.evicts
     assert set(answer.evictions.beneficiary) == {"web/report"}
     assert repr(answer) == "<WhatIf: 4 binds, 4 evictions; print() shows it>"

@@ -8,18 +8,19 @@ from datetime import UTC, datetime
 from functools import partial
 from typing import Final, assert_never, cast
 
+from cryptography.hazmat.primitives.asymmetric import rsa
+from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat, PublicFormat
 from prometheus_client import CollectorRegistry
 
 from maar.apps.loop.loop import Loop, Rhythm
 from maar.apps.metrics.controllers import ControllerMetrics
 from maar.apps.plugins import find_job_plugins
 from maar.apps.pod_checks import answering
-from maar.apps.ssh_keys import new_ssh_key
 from maar.apps.time_zones import zone
 from maar.core.controllers.all_controllers import all_controllers
-from maar.core.controllers.cluster_view import ClusterView
-from maar.core.controllers.controller import Controller
+from maar.core.controllers.cluster_view import ClusterController, ClusterView
 from maar.core.controllers.work_queue import ControllerKey, WorkQueue
+from maar.core.job_plugins.plugin import SshKey
 from maar.core.model.cron_job import CronJob
 from maar.core.model.events import AnyObject, Event, Upserted
 from maar.core.model.job import Command, Job
@@ -50,6 +51,18 @@ from maar.kube.watch import Trouble
 from maar.kube.write import Propagation, create, delete, ensure, patch
 from maar.kube.writers import Writers
 
+_EXPONENT: Final = 65_537
+_BITS: Final = 2_048
+
+
+def new_ssh_key() -> SshKey:
+    """A pair of keys of its own for a job."""
+    key = rsa.generate_private_key(_EXPONENT, _BITS)
+    private = key.private_bytes(Encoding.PEM, PrivateFormat.TraditionalOpenSSL, NoEncryption())
+    public = key.public_key().public_bytes(Encoding.OpenSSH, PublicFormat.OpenSSH)
+    return SshKey(private.decode(), public.decode() + "\n")
+
+
 _LOG: Final = logging.getLogger(__name__)
 
 WATCHED: Final[tuple[type[AnyObject], ...]] = (
@@ -69,7 +82,7 @@ _REFUSALS: Final = {  # the reasons of events, as Kubernetes' own controllers ha
 }  # fmt: skip
 
 
-def controllers(only_schedulers: Collection[str] = ()) -> tuple[Controller, ...]:
+def controllers(only_schedulers: Collection[str] = ()) -> tuple[ClusterController, ...]:
     """The controllers that run in every cluster, and what says that pods are not served where it can know."""
     return all_controllers(new_ssh_key, find_job_plugins(), zone, only_schedulers)
 
@@ -84,16 +97,16 @@ class ControllerRunner:
     def __init__(
         self,
         server: ApiServer,
-        running: Sequence[Controller],
+        running: Sequence[ClusterController],
         identity: str = "maar-controllers",
         cluster: ClusterView | None = None,
     ) -> None:
         view = ClusterView() if cluster is None else cluster
         self._server, self._work = server, WorkQueue(view, running)
         self._known: dict[tuple[str, str], Reference] = {}  # by kind and key
-        self._under_way: dict[ControllerKey, int] = {}  # the number of writes for a key
-        self._failing: set[ControllerKey] = set()  # one of the writes under way has failed
-        self._failed: set[ControllerKey] = set()  # their writes are tried again
+        self._under_way: dict[ControllerKey[str], int] = {}  # the number of writes for a key
+        self._failing: set[ControllerKey[str]] = set()  # one of the writes under way has failed
+        self._failed: set[ControllerKey[str]] = set()  # their writes are tried again
         self._failures = self._rounds = 0
         self._failed_at = -1
         self._wake_at: datetime | None = None
@@ -149,7 +162,7 @@ class ControllerRunner:
             else:
                 self._known.pop((event.kind, event.key), None)
                 kinds.add(event.kind)
-        self._work.feed(events)
+        self._work.feed(self._work.cluster.changes(events))
         if not kinds.isdisjoint(_WRITES_DEPEND_ON):
             self._try_again(self._failed)
 
@@ -175,38 +188,38 @@ class ControllerRunner:
         self._wake_at = None
         self._loop.wake()
 
-    def _carry_out(self, key: ControllerKey, write: ControllerWrite) -> None:
-        place = (write.kind, write.key)
+    def _carry_out(self, key: ControllerKey[str], write: ControllerWrite) -> None:
+        path = (write.kind, write.key)
         if not isinstance(write, RecordEvent):
             self._under_way[key] = self._under_way.get(key, 0) + 1
-            self._writers.submit(place, partial(self._write, write), partial(self._answered, key, write))
-        elif (about := self._known.get(place)) is not None:
+            self._writers.submit(path, partial(self._write, write), partial(self._answered, key, write))
+        elif (about := self._known.get(path)) is not None:
             severity: Severity = "Warning" if write.is_warning else "Normal"
             self._loop.recorder.record(about, write.reason, write.message, severity)
 
     async def _write(self, write: StoredWrite) -> Outcome:
-        place = _path(write.kind)
+        path = _path(write.kind)
         match write:
             case SetStatus():
                 only = {"metadata": {"resourceVersion": write.version}} if write.version else {}
                 status = {**only, "status": write.status}
-                return await patch(self._server, place, write.key, status, subresource="status")
+                return await patch(self._server, path, write.key, status, subresource="status")
             case Create():
-                return await create(self._server, place, write.key, write.document)
+                return await create(self._server, path, write.key, write.document)
             case Ensure():
-                return await ensure(self._server, place, write.key, write.document, write.update)
+                return await ensure(self._server, path, write.key, write.document, write.update)
             case Patch():
-                return await patch(self._server, place, write.key, write.patch)
+                return await patch(self._server, path, write.key, write.patch)
             case CheckPods():
                 answered = await answering(write.checks)
                 self._work.cluster.job_owners.checked(write.key, datetime.now(UTC), answered)
                 return Done(b"")
             case Delete():
                 propagation: Propagation = "Foreground" if write.waits_for_dependents else "Background"
-                return await delete(self._server, place, write.key, uid=write.uid, propagation=propagation)
+                return await delete(self._server, path, write.key, uid=write.uid, propagation=propagation)
         assert_never(write)
 
-    def _answered(self, key: ControllerKey, write: StoredWrite, outcome: Outcome) -> None:
+    def _answered(self, key: ControllerKey[str], write: StoredWrite, outcome: Outcome) -> None:
         self.metrics.answered(write, outcome)
         about = (write.about_kind, write.about) if isinstance(write, Create | Ensure) else ("", "")
         is_new = self.failures.answered(type(write).__name__, write.kind, write.key, outcome, about)
@@ -230,7 +243,7 @@ class ControllerRunner:
             del self._under_way[key]
             self._look_again(key)
 
-    def _look_again(self, key: ControllerKey) -> None:
+    def _look_again(self, key: ControllerKey[str]) -> None:
         """Look at a key whose writes are answered: whatever happened meanwhile has not been looked at."""
         if key not in self._failing:
             self._work.look_at([key])
@@ -241,7 +254,7 @@ class ControllerRunner:
         delay = min(_AGAIN_S * 2**self._failures, _LONGEST_S)
         asyncio.get_running_loop().call_later(delay, self._try_again, {key})
 
-    def _try_again(self, keys: set[ControllerKey]) -> None:
+    def _try_again(self, keys: set[ControllerKey[str]]) -> None:
         """Look at keys again for which a write has failed, unless that was done meanwhile."""
         failed = self._failed & keys
         self._failed -= failed
@@ -251,10 +264,10 @@ class ControllerRunner:
 
     def _record_refusal(self, write: StoredWrite, outcome: Refused) -> None:
         """Record a refusal in an event on the object, or on the one that it was to be created for."""
-        place = (write.kind, write.key)
+        path = (write.kind, write.key)
         if isinstance(write, Create | Ensure):
-            place = (write.about_kind, write.about)
-        if (about := self._known.get(place)) is not None:
+            path = (write.about_kind, write.about)
+        if (about := self._known.get(path)) is not None:
             what = f"{write.kind} {write.key}: {outcome.message}"
             self._loop.recorder.record(about, _REFUSALS[type(write)], what, "Warning")
 

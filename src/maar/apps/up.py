@@ -24,31 +24,32 @@ from maar.core.model.node_sizes import BadNodesError
 from maar.core.model.workload import BatchJob, ReplicaSet, StatefulSet
 from maar.core.policy.configuration import DEFAULT, Configuration
 from maar.embedded.access import ADMINISTRATOR, BadSecretError, certificate, token, write_kubeconfig
-from maar.embedded.admission import InProcessAdmission
+from maar.embedded.admission import (
+    InProcessAdmission,
+    choose_scheduler,
+    warn_of_endless,
+    warn_of_ignored,
+    warn_of_unrun,
+)
 from maar.embedded.assembly import assemble
 from maar.embedded.backup_schedule import keep_backups, keep_last_backup
 from maar.embedded.calls import Admission, Admit, Caller, Stage
 from maar.embedded.cluster import Cluster
-from maar.embedded.controllers.loop import run_controllers
+from maar.embedded.controllers.runner import run_controllers
 from maar.embedded.data_folder import DataFolderError, unusable
-from maar.embedded.default_scheduler import choose_scheduler
 from maar.embedded.failures import Json
 from maar.embedded.kinds.parts import part
 from maar.embedded.nodes.cgroups import delegated
 from maar.embedded.nodes.gpus import Devices, find_devices
-from maar.embedded.nodes.ignored import warn_of_ignored
 from maar.embedded.nodes.local import LocalNode, LocalNodeSettings, end_processes
 from maar.embedded.nodes.machine import host_name, this_machine
 from maar.embedded.nodes.pod import FINISHED
 from maar.embedded.nodes.pod_logs import PodLogs
-from maar.embedded.nodes.registration import register, virtual_nodes
-from maar.embedded.nodes.specification import parse
+from maar.embedded.nodes.specification import parse, register, virtual_nodes
 from maar.embedded.nodes.virtual import VirtualNodes
-from maar.embedded.server import Server
-from maar.embedded.serving import serve
+from maar.embedded.server import Server, serve
 from maar.embedded.storage_problems import NotStoredError
 from maar.embedded.store import Store
-from maar.embedded.unrun_workloads import warn_of_endless, warn_of_unrun
 from maar.kube.api_server import ApiServer
 from maar.kube.credentials import Credentials
 from maar.kube.sources import CredentialsError, Proofs

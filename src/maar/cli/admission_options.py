@@ -1,12 +1,11 @@
 """The options of admission: one definition for every command that judges objects."""
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Annotated, Literal
 
 import typer
 
-from maar.apps.plugins import find_job_plugins
-from maar.apps.time_zones import names
+from maar.api.arguments import admission_options
 from maar.core.admission.request import Options
 
 
@@ -31,12 +30,4 @@ class AdmissionFlags:
 
     def options(self, scheduler_name: str = "volcano") -> Options:
         """The flags as admission reads them."""
-        return Options(
-            scheduler_names=(scheduler_name,),
-            guarantee_over_total=self.guarantee_over_total,
-            child_capability=self.child_capability,
-            max_queue_depth=self.max_queue_depth,
-            max_job_pods=self.max_job_pods,
-            job_plugins=find_job_plugins().without(self.disable_job_plugin or ()),
-            time_zones=names(),
-        )
+        return admission_options(**asdict(self), scheduler_name=scheduler_name)

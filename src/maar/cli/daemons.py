@@ -137,14 +137,14 @@ def planned_starts_s(text: str) -> float:
     """The seconds between planned starts."""
     flag = "--planned-starts-interval"
     try:
-        found = seconds(text)
+        interval = seconds(text)
     except BadDurationError as error:
         raise CommandError(f"{flag} {text}: {error}") from None
-    if 0 < found < _SHORTEST_INTERVAL_S:
+    if 0 < interval < _SHORTEST_INTERVAL_S:
         raise CommandError(
             f"{flag} {text}: that is too often; write at least {_SHORTEST_INTERVAL_S:g}s, or 0"
         )
-    return found
+    return interval
 
 
 def _run(log_format: Literal["text", "json"], work: "Work", verbosity: int = 0) -> None:

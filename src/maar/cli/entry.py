@@ -2,6 +2,7 @@
 
 import os
 import signal
+from functools import partial
 from types import FrameType
 from typing import Final, NoReturn
 
@@ -25,57 +26,18 @@ def _leave(_number: int, _frame: FrameType | None) -> NoReturn:
     os._exit(INTERRUPTED)
 
 
-def maar() -> None:
-    """Run `maar`."""
+def _run(program: str) -> None:
     leave_when_interrupted()
     from maar.cli import main  # noqa: PLC0415
 
-    main.maar()
+    main.run_program(program)
 
 
-def kubectl_maar() -> None:
-    """Run `kubectl maar`, the same commands as a kubectl plugin."""
-    leave_when_interrupted()
-    from maar.cli import main  # noqa: PLC0415
-
-    main.kubectl_maar()
-
-
-def vcctl() -> None:
-    """Run `vcctl`."""
-    leave_when_interrupted()
-    from maar.cli import main  # noqa: PLC0415
-
-    main.vcctl()
-
-
-def vsub() -> None:
-    """Run `vsub`: submit a job, in Volcano's manner."""
-    _volcano_program("vsub")
-
-
-def vjobs() -> None:
-    """Run `vjobs`: look at jobs, in Volcano's manner."""
-    _volcano_program("vjobs")
-
-
-def vcancel() -> None:
-    """Run `vcancel`: delete a job, in Volcano's manner."""
-    _volcano_program("vcancel")
-
-
-def vsuspend() -> None:
-    """Run `vsuspend`: suspend a job, in Volcano's manner."""
-    _volcano_program("vsuspend")
-
-
-def vresume() -> None:
-    """Run `vresume`: resume a job, in Volcano's manner."""
-    _volcano_program("vresume")
-
-
-def _volcano_program(name: str) -> None:
-    leave_when_interrupted()
-    from maar.cli import main  # noqa: PLC0415
-
-    main.volcano_program(name)
+maar: Final = partial(_run, "maar")
+kubectl_maar: Final = partial(_run, "kubectl maar")  # the same commands as a kubectl plugin
+vcctl: Final = partial(_run, "vcctl")
+vsub: Final = partial(_run, "vsub")
+vjobs: Final = partial(_run, "vjobs")
+vcancel: Final = partial(_run, "vcancel")
+vsuspend: Final = partial(_run, "vsuspend")
+vresume: Final = partial(_run, "vresume")

@@ -7,6 +7,7 @@ from typing import Final, TypeVar
 
 import typer
 
+from maar.api.errors import InputError
 from maar.cli.visible import visible_output
 
 T = TypeVar("T")
@@ -17,12 +18,8 @@ BUG: Final = 70
 _MOST_LINES: Final = 1_000
 
 
-class CommandError(Exception):
-    """Errors that the user can correct: a sentence for each, with the next step."""
-
-    def __init__(self, *sentences: str) -> None:
-        super().__init__("\n".join(sentences))
-        self.sentences = sentences
+class CommandError(InputError):
+    """What keeps a command from doing what it is asked; the user can put it right."""
 
 
 def run(
@@ -40,8 +37,9 @@ def _run(app: typer.Typer, name: str, wrong_usage: int, arguments: Sequence[str]
         if left.code == WRONG_USAGE:
             sys.exit(wrong_usage)
         raise
-    except CommandError as error:
-        _leave(error.sentences, FAILED)
+    except InputError as error:
+        flag = f"--{error.option.replace('_', '-')}" if error.option else ""
+        _leave(tuple(f"{flag}{sentence}" for sentence in error.sentences), FAILED)
     except Exception as error:
         if sentence := _of_plugin(error):
             _leave((sentence,), FAILED)
@@ -51,18 +49,13 @@ def _run(app: typer.Typer, name: str, wrong_usage: int, arguments: Sequence[str]
         _leave((f"{what} (set MAAR_TRACE=1 to see where, and report it)",), BUG)
 
 
-def why(error: OSError) -> str:
-    """What the system says of a file, without a number and without the name of the file once more."""
-    return (error.strerror or str(error)).lower()
-
-
 async def for_each(items: Iterable[T], work: Callable[[T], Awaitable[None]]) -> None:
     """Do something to several things; a failure of one does not stop the others."""
     refusals: list[str] = []
     for item in items:
         try:
             await work(item)
-        except CommandError as error:
+        except InputError as error:
             refusals += error.sentences
     if refusals:
         raise CommandError(*refusals)
@@ -78,8 +71,8 @@ def _of_plugin(error: Exception) -> str:
     """What a third party's plugin did wrong, where it is the cause; a daemon's tasks fail in groups."""
     from maar.core.policy.plugin_hooks import PluginError  # noqa: PLC0415  # only a failure waits for it
 
-    while isinstance(error, ExceptionGroup) and (found := error.subgroup(PluginError)) is not None:
-        error = found.exceptions[0]
+    while isinstance(error, ExceptionGroup) and (of_plugin := error.subgroup(PluginError)) is not None:
+        error = of_plugin.exceptions[0]
     return str(error) if isinstance(error, PluginError) else ""
 
 

@@ -5,9 +5,11 @@ command is and what help shows of it; a test compares the table with the command
 kubectl's is: drawing frames takes longer to import than the rest of the command line.
 """
 
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Sequence
 from importlib import import_module
-from typing import Any, ClassVar, NamedTuple
+from itertools import takewhile
+from typing import Any, ClassVar, Final, NamedTuple
 
 import typer
 from typer.core import TyperCommand, TyperGroup
@@ -41,13 +43,35 @@ class LazyGroup(TyperGroup):
     def loaded(self, name: str) -> Any:  # noqa: ANN401  # as above
         """Import a command."""
         place = self.places[name]
-        found = getattr(import_module(place.module), place.attribute)
-        if isinstance(found, typer.Typer):
-            found.rich_markup_mode = None
-            command: Any = get_group(found)
+        loaded = getattr(import_module(place.module), place.attribute)
+        if isinstance(loaded, typer.Typer):
+            loaded.rich_markup_mode = None
+            command: Any = get_group(loaded)
         else:
             alone = typer.Typer(add_completion=False, rich_markup_mode=None)
-            alone.command(context_settings=place.settings)(found)
+            alone.command(context_settings=place.settings)(loaded)
             command = get_command(alone)
         command.name = name
         return command
+
+
+_LOGGING: Final = ("-v", "--v", "--vmodule", "--log-flush-frequency")
+_LEVEL: Final = re.compile(r"-v[0-9]+")
+
+
+def of_volcano(given: Sequence[str], groups: int = 0) -> list[str]:
+    """The arguments as Maar's command line has them; `help` may stand among as many words of commands."""
+    kept, left = list[str](), iter(given)
+    for word in left:
+        if word == "--":
+            kept += [word, *left]
+        elif word.partition("=")[0] in _LOGGING:
+            if "=" not in word:
+                next(left, None)  # its value
+        elif not _LEVEL.fullmatch(word):
+            kept.append("--help" if word == "-h" else word)
+    words = list(takewhile(lambda word: not word.startswith("-"), kept))[: groups + 1]
+    if "help" in words:
+        kept.remove("help")
+        kept.append("--help")
+    return kept

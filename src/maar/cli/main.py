@@ -7,7 +7,7 @@ from typing import Annotated, ClassVar, Final
 import typer
 
 from maar.cli.failure import FAILED, run
-from maar.cli.lazy_commands import CommandPlace, LazyGroup
+from maar.cli.lazy_commands import CommandPlace, LazyGroup, of_volcano
 
 
 class _MaarCommands(LazyGroup):
@@ -26,12 +26,12 @@ class _MaarCommands(LazyGroup):
         "job": CommandPlace(
             "maar.cli.job.commands", "job_app", "Jobs: run, look at, suspend and delete them."
         ),
-        "pod": CommandPlace("maar.cli.pod", "pod_app", "Pods of jobs and queues."),
+        "pod": CommandPlace("maar.cli.job.commands", "pod_app", "Pods of jobs and queues."),
         "cron": CommandPlace(
-            "maar.cli.cron.commands", "cron_app", "Cron jobs: jobs that are made by the clock."
+            "maar.cli.cron_and_flow", "cron_app", "Cron jobs: jobs that are made by the clock."
         ),
         "flow": CommandPlace(
-            "maar.cli.flow.commands", "flow_app", "Job flows: jobs that wait for one another."
+            "maar.cli.cron_and_flow", "flow_app", "Job flows: jobs that wait for one another."
         ),
         "queue": CommandPlace(
             "maar.cli.queue.commands", "queue_app", "Queues: make, change, look at and explain them."
@@ -71,7 +71,7 @@ class _MaarCommands(LazyGroup):
             "Write down everything a scheduler sees of a cluster, for maar plan -f.",
         ),
         "replay": CommandPlace(
-            "maar.cli.replay",
+            "maar.cli.snapshot",
             "replay",
             "Feed a recording to a fresh scheduler, and compare every plan with the recorded one, "
             "byte for byte.",
@@ -106,8 +106,8 @@ class _MaarCommands(LazyGroup):
 class _VcctlCommands(LazyGroup):
     places: ClassVar[Mapping[str, CommandPlace]] = {
         "job": CommandPlace("maar.cli.vcctl.job", "vcctl_job_app", "Jobs, in Volcano's manner."),
-        "pod": CommandPlace("maar.cli.vcctl.pod", "vcctl_pod_app", "Pods, in Volcano's manner."),
-        "queue": CommandPlace("maar.cli.queue.vcctl", "vcctl_queue_app", "Queues, in Volcano's manner."),
+        "pod": CommandPlace("maar.cli.vcctl.job", "vcctl_pod_app", "Pods, in Volcano's manner."),
+        "queue": CommandPlace("maar.cli.vcctl.queue", "vcctl_queue_app", "Queues, in Volcano's manner."),
         "jobflow": CommandPlace("maar.cli.vcctl.flow", "vcctl_flow_app", "Job flows, in Volcano's manner."),
         "jobtemplate": CommandPlace(
             "maar.cli.vcctl.flow", "vcctl_template_app", "Job templates, in Volcano's manner."
@@ -157,28 +157,17 @@ def version() -> None:
     typer.echo(f"maar {__version__}")
 
 
-def maar() -> None:
-    """Run `maar`."""
-    run(maar_app, "maar")
+def run_program(name: str) -> None:
+    """Run one of the programs, which is named as it is called."""
+    given = sys.argv[1:]
+    match name:
+        case "maar" | "kubectl maar":
+            run(maar_app, name)
+        case "vcctl":
+            run(vcctl_app, name, wrong_usage=FAILED, arguments=of_volcano(given, groups=2))
+        case _:
+            from maar.cli.vcctl import short  # noqa: PLC0415  # the others do not need it
 
-
-def kubectl_maar() -> None:
-    """Run `kubectl maar`, the same commands as a kubectl plugin."""
-    run(maar_app, "kubectl maar")
-
-
-def vcctl() -> None:
-    """Run `vcctl`."""
-    from maar.cli.vcctl.arguments import of_volcano  # noqa: PLC0415  # the others do not need it
-
-    run(vcctl_app, "vcctl", wrong_usage=FAILED, arguments=of_volcano(sys.argv[1:], groups=2))
-
-
-def volcano_program(name: str) -> None:
-    """Run one of Volcano's short programs, such as vsub."""
-    from maar.cli.vcctl import short  # noqa: PLC0415  # the others do not need it
-    from maar.cli.vcctl.arguments import of_volcano  # noqa: PLC0415
-
-    app = typer.Typer(pretty_exceptions_enable=False, rich_markup_mode=None)
-    app.command(name)(getattr(short, name))
-    run(app, name, wrong_usage=FAILED, arguments=of_volcano(sys.argv[1:]))
+            app = typer.Typer(pretty_exceptions_enable=False, rich_markup_mode=None)
+            app.command(name)(getattr(short, name))
+            run(app, name, wrong_usage=FAILED, arguments=of_volcano(given))

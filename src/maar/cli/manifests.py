@@ -5,8 +5,8 @@ from typing import Annotated, Final
 
 import typer
 
-from maar import __version__
 from maar.apps.manifests import REPLICAS, installation
+from maar.apps.version import __version__
 from maar.cli.failure import CommandError
 
 # A registry with its port, a path, a tag and a digest: whatever a container runtime takes, and nothing else,

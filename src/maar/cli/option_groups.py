@@ -11,18 +11,20 @@ T = TypeVar("T")
 _BY_NAME: Final = inspect.Parameter.KEYWORD_ONLY
 
 
-def with_groups(command: Callable[..., T]) -> Callable[..., T]:
-    """Give a command an option for every annotated field of the dataclasses among its parameters."""
+def with_groups(command: Callable[..., T], **chosen: type) -> Callable[..., T]:
+    """Give a command an option for every annotated field of the dataclasses among its parameters.
+
+    `chosen` are dataclasses that take the place of those that the command has in its signature.
+    """
     signature = inspect.signature(command, eval_str=True)
-    groups: dict[str, Any] = {
-        one.name: one.annotation for one in signature.parameters.values() if is_dataclass(one.annotation)
-    }
+    annotations = {name: each.annotation for name, each in signature.parameters.items()} | chosen
+    groups: dict[str, Any] = {name: group for name, group in annotations.items() if is_dataclass(group)}
     options: list[inspect.Parameter] = []
-    for one in signature.parameters.values():
-        if one.name in groups:
-            options += _options(groups[one.name])
+    for name, parameter in signature.parameters.items():
+        if name in groups:
+            options += _options(groups[name])
         else:
-            options.append(one.replace(kind=_BY_NAME))
+            options.append(parameter.replace(kind=_BY_NAME))
 
     @wraps(command)
     def run(**given: object) -> T:
@@ -40,7 +42,7 @@ def _options(group: type) -> list[inspect.Parameter]:
     """The annotated fields; others are no options."""
     hints = get_type_hints(group, include_extras=True)
     return [
-        inspect.Parameter(one.name, _BY_NAME, default=one.default, annotation=hints[one.name])
-        for one in fields(group)
-        if get_origin(hints[one.name]) is Annotated
+        inspect.Parameter(each.name, _BY_NAME, default=each.default, annotation=hints[each.name])
+        for each in fields(group)
+        if get_origin(hints[each.name]) is Annotated
     ]

@@ -2,35 +2,25 @@
 
 import json
 from collections.abc import Iterator
-from datetime import UTC, datetime
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Final
+from typing import Annotated
 
 import typer
 import yaml
 from rich.console import Console
 
-from maar import __version__
-from maar.apps.snapshots.configuration import from_recorded
+from maar.api.manifests import check, read_manifests
+from maar.api.plan import Question
 from maar.apps.snapshots.files import Snapshot
-from maar.apps.snapshots.plan import first_difference, plans_from
-from maar.cli.configuration import read_configuration
-from maar.cli.failure import CommandError
-from maar.cli.files import Manifests, read_manifests
-from maar.cli.lines import print_lines, width_of
+from maar.apps.snapshots.plan import first_difference
+from maar.apps.version import __version__
 from maar.cli.queue.flags import ResourceOption, check_resource
-from maar.cli.terminal import Terminal
+from maar.cli.terminal import Terminal, print_lines, width_of
+from maar.core.answers.plan.ask import plan_data
+from maar.core.answers.plan.text import plan_lines, resources_of
 from maar.core.model.plan import Plan
 from maar.core.model.queue import ROOT
-from maar.core.policy.configuration import BadConfigurationError, Configuration
-from maar.core.views.plan_text import plan_lines, resources_of
-from maar.core.views.planning import plan_data, plans
-
-_NEEDED: Final = (
-    "a cluster is Nodes, Queues, PodGroups and Pods, as "
-    "kubectl get nodes,queues,podgroups,pods -A -o yaml prints them"
-)
 
 
 class Output(StrEnum):
@@ -68,64 +58,20 @@ def plan(
     the time and the configuration that are in them.
     """
     manifests = read_manifests(files)
-    seen = the_snapshot(manifests.snapshots)
-    configuration = read_configuration(config) if config or seen is None else configuration_of(seen)
-    _print_notes([f"warning: {warning}" for warning in (*configuration.warnings, *manifests.warnings)])
+    question = Question.read(manifests, config, now)
+    _print_notes([f"warning: {warning}" for warning in question.warnings])
     _print_notes([f"note: {kind} ({count}): not read" for kind, count in manifests.left_out.items()])
     check(manifests)
-    time = read_time(now) if now or seen is None else seen.time
-    decided = decide_cycles(manifests, seen, configuration, time, cycles, resubmit_victims=resubmit_victims)
+    decided, seen = question.plans(cycles, resubmit_victims=resubmit_victims), question.seen
     if seen is not None and seen.plan is not None and config is None and not now:
         decided = _compared(decided, seen)
     _print(decided, output, cycles, resource)
 
 
-def check(manifests: Manifests) -> None:
-    """Refuse manifests with errors, and those that have nothing to plan with."""
-    if manifests.errors:
-        raise CommandError(*manifests.errors)
-    if not manifests.objects and not manifests.snapshots:
-        found = ", ".join(f"{kind} ({count})" for kind, count in manifests.left_out.items()) or "no object"
-        raise CommandError(f"there is nothing to plan with: found {found}; {_NEEDED}")
-
-
-def decide_cycles(
-    manifests: Manifests,
-    seen: Snapshot | None,
-    configuration: Configuration,
-    time: datetime,
-    cycles: int,
-    *,
-    resubmit_victims: bool,
-) -> Iterator[Plan]:
-    """Decide cycle by cycle, as the scheduler of the snapshot where there is one."""
-    objects, resubmit = manifests.objects, resubmit_victims
-    if seen is None:
-        return plans(objects, configuration, time, cycles, resubmit_victims=resubmit)
-    return plans_from(seen, objects, configuration, time, cycles, resubmit_victims=resubmit)
-
-
-def the_snapshot(snapshots: list[Snapshot]) -> Snapshot | None:
-    """The only snapshot, if there is one."""
-    if len(snapshots) > 1:
-        times = " and ".join(str(one.time) for one in snapshots)
-        raise CommandError(f"there are several snapshots, of {times}; plan from one at a time")
-    return snapshots[0] if snapshots else None
-
-
-def configuration_of(seen: Snapshot) -> Configuration:
-    """The configuration of the scheduler that a snapshot is of."""
-    try:
-        return from_recorded(seen.configuration)
-    except BadConfigurationError as error:
-        problems = [f"the snapshot's configuration: {problem}" for problem in error.problems]
-        raise CommandError(*problems, "give another with --config") from None
-
-
 def _compared(decided: Iterator[Plan], seen: Snapshot) -> Iterator[Plan]:
     """Say how the first plan compares with the one that the scheduler made itself."""
-    for number, one in enumerate(decided):
-        if number == 0 and (difference := first_difference(seen.plan, plan_data(one))):
+    for number, plan_of_cycle in enumerate(decided):
+        if number == 0 and (difference := first_difference(seen.plan, plan_data(plan_of_cycle))):
             whose = f"the scheduler (Maar {seen.version}) decided otherwise at {seen.time}"
             _print_notes(
                 [f"warning: {whose}; its plan is the first, this one (Maar {__version__}) the second:"]
@@ -133,23 +79,23 @@ def _compared(decided: Iterator[Plan], seen: Snapshot) -> Iterator[Plan]:
             _print_notes([f"warning: {difference}"])
         elif number == 0:
             _print_notes([f"note: this is the plan that the scheduler made at {seen.time}, byte for byte"])
-        yield one
+        yield plan_of_cycle
 
 
 def _print(decided: Iterator[Plan], output: Output, cycles: int, resource: str) -> None:
     console = Terminal()
     document: dict[str, list[object]] = {"cycles": []}
-    for number, one in enumerate(decided, start=1):
+    for number, plan_of_cycle in enumerate(decided, start=1):
         if number == 1:
-            _print_notes(_concerns(one))
-            check_resource(resource, resources_of(one))
+            _print_notes(_concerns(plan_of_cycle))
+            check_resource(resource, resources_of(plan_of_cycle))
         if output in (Output.TABLE, Output.WIDE):
             if cycles > 1:
                 _title(console, f"Cycle {number} of {cycles}")
             wide = output is Output.WIDE
-            print_lines(console, plan_lines(one, width_of(console), resource, wide=wide))
+            print_lines(console, plan_lines(plan_of_cycle, width_of(console), resource, wide=wide))
         else:
-            document["cycles"].append(plan_data(one))
+            document["cycles"].append(plan_data(plan_of_cycle))
     if output is Output.JSON:
         typer.echo(json.dumps(document, indent=1, ensure_ascii=False))
     elif output is Output.YAML:
@@ -164,8 +110,8 @@ def _concerns(plan: Plan) -> list[str]:
     """What is wrong with the cluster as a whole: queues with conditions, or nothing to share."""
     concerns = [
         f"warning: queue {name}: {condition.type}: {condition.message}"
-        for name, one in sorted(plan.queues.items())
-        for condition in one.conditions
+        for name, queue in sorted(plan.queues.items())
+        for condition in queue.conditions
     ]
     if not any(plan.queues[ROOT].deserved.values()):
         concerns.append(
@@ -173,17 +119,6 @@ def _concerns(plan: Plan) -> list[str]:
             "queues tolerates; there is nothing to share"
         )
     return concerns
-
-
-def read_time(text: str) -> datetime:
-    """A time as a command was given it; now, where it was given none."""
-    if not text:
-        return datetime.now(UTC)
-    try:
-        moment = datetime.fromisoformat(text)
-    except ValueError:
-        raise CommandError(f"--now: {text!r} is not a time; write it as 2026-01-31T12:00:00Z") from None
-    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
 
 
 def _print_notes(sentences: list[str]) -> None:

@@ -1,4 +1,4 @@
-"""`maar snapshot`: what a scheduler would see of a cluster, in one file."""
+"""`maar snapshot` and `maar replay`: what a scheduler sees in one file, and whether it decides the same."""
 
 import sys
 from collections.abc import Sequence
@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 
-from maar import __version__
+from maar.api.arguments import configuration_of
+from maar.api.errors import why
+from maar.apps.version import __version__
 from maar.cli.cluster.access import Access, on_cluster
-from maar.cli.configuration import read_configuration
-from maar.cli.failure import CommandError, why
+from maar.cli.failure import CommandError
 from maar.cli.option_groups import with_groups
 
 if TYPE_CHECKING:  # a client takes longer to import than most commands take to run
@@ -48,10 +49,10 @@ def snapshot(
 
     if output != "-" and not output.endswith(ENDINGS):
         raise CommandError(f"--output {output}: name a file that ends in {', '.join(ENDINGS)}, or -")
-    configuration = read_configuration(config)
-    found, jobs = on_cluster(access, _read)
+    configuration = configuration_of(config)
+    objects, jobs = on_cluster(access, _read)
     engine = Engine(configuration, name)
-    engine.feed(Upserted(object=cast("AnyObject", one)) for one in found)
+    engine.feed(Upserted(object=cast("AnyObject", each)) for each in objects)
     seen = Seen.of(engine.tables)
     taken = Snapshot(
         time=datetime.now(UTC),
@@ -69,7 +70,7 @@ def snapshot(
     except OSError as error:
         raise CommandError(f"{output}: cannot be written: {why(error)}; name another file") from None
     typer.echo(
-        f"{output}: {len(found) + len(jobs):,} objects; see what is decided on them: maar plan -f {output}",
+        f"{output}: {len(objects) + len(jobs):,} objects; see what is decided on them: maar plan -f {output}",
         err=True,
     )
 
@@ -79,3 +80,31 @@ async def _read(cluster: "ClusterClient") -> "tuple[Sequence[Object], Sequence[J
     from maar.core.model.job import Job  # noqa: PLC0415
 
     return await cluster.everything(), await cluster.objects(Job)
+
+
+def replay(
+    file: Annotated[Path, typer.Argument(help="What maar scheduler --record FILE has written.")],
+) -> None:
+    """Feed a recording to a fresh scheduler, and compare every plan with the recorded one, byte for byte."""
+    from maar.apps.snapshots.replay import BadRecordingError, DifferenceError  # noqa: PLC0415  as long as a short run
+    from maar.apps.snapshots.replay import replay as replayed  # noqa: PLC0415
+    from maar.core.policy.configuration import BadConfigurationError  # noqa: PLC0415
+
+    try:
+        with file.open("rb") as lines:
+            tally = replayed(lines)
+    except OSError as error:
+        raise CommandError(f"{file}: cannot be read: {why(error)}; name another file") from None
+    except BadRecordingError as error:
+        raise CommandError(f"{file}: {error}") from None
+    except BadConfigurationError as error:
+        raise CommandError(*(f"{file}: its configuration: {problem}" for problem in error.problems)) from None
+    except DifferenceError as difference:
+        raise CommandError(*(f"{file}: {sentence}" for sentence in difference.sentences)) from None
+    for note in tally.notes:
+        typer.echo(f"note: {file}: {note}", err=True)
+    runs = "1 run" if tally.runs == 1 else f"{tally.runs:,} runs"
+    typer.echo(
+        f"the same plan in each of {tally.cycles:,} cycles of {runs}:"
+        f" {tally.events:,} events, {tally.binds:,} binds, {tally.evictions:,} evictions"
+    )

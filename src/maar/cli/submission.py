@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from maar.cli.documents import read_documents
+from maar.api.documents import read_documents
 from maar.cli.failure import CommandError, for_each
 from maar.cli.tables import Document, Output, data_text, title
 from maar.core.model.metadata import Object
@@ -37,9 +37,9 @@ class Submission:
 def read_submissions(paths: list[Path], kinds: Sequence[type[Object]], command: str) -> list[Submission]:
     """Read documents of these kinds; all that is wrong with the files is said at once."""
     documents = read_documents(paths)
-    wrong, found = list(documents.errors), []
+    wrong, submissions = list(documents.errors), list[Submission]()
     by_name = {(kind.api_version, kind.kind_name()): kind for kind in kinds}
-    for place, document in documents.found:
+    for place, document in documents.placed:
         if not isinstance(document, dict) or "kind" not in document:
             wrong.append(f"{place}: not an object of Kubernetes: it has no kind")
             continue
@@ -51,12 +51,12 @@ def read_submissions(paths: list[Path], kinds: Sequence[type[Object]], command: 
                 "use kubectl apply for it"
             )
             continue
-        found.append(Submission(by_name[version, name], document, place))
+        submissions.append(Submission(by_name[version, name], document, place))
     if wrong:
         raise CommandError(*wrong)
-    if not found:
+    if not submissions:
         raise CommandError(f"there is no document in {', '.join(map(str, paths))}; name a file that has one")
-    return found
+    return submissions
 
 
 async def submit_all(
@@ -69,31 +69,44 @@ async def submit_all(
 ) -> None:
     """Make objects; a refused one keeps no other from being made."""
 
-    async def work(one: Submission) -> None:
-        made = await submit(cluster, one, namespace, dry_run=dry_run)
-        if output in ("json", "yaml"):
-            typer.echo(data_text([made], output, as_list=False))
-            return
-        metadata = made.get("metadata")
-        name = title(one.kind, str(metadata.get("name", "")) if isinstance(metadata, dict) else "")
-        done = " (server dry run)" if dry_run else ""
-        typer.echo(name if output == "name" else f"{name} created{done}")
+    async def work(submission: Submission) -> None:
+        made = await submit(cluster, submission, namespace, dry_run=dry_run)
+        print_made(submission.kind, made, output, is_dry=dry_run)
 
     await for_each(submissions, work)
 
 
-async def submit(cluster: "ClusterClient", one: Submission, namespace: str, *, dry_run: bool) -> Document:
+def print_made(kind: type[Object], made: Document, output: Output | None, *, is_dry: bool) -> None:
+    """Print what was made: a line, its name or its data."""
+    if output in ("json", "yaml"):
+        typer.echo(data_text([made], output, as_list=False))
+        return
+    shown = title(kind, name_in(made))
+    typer.echo(shown if output == "name" else f"{shown} created{' (server dry run)' if is_dry else ''}")
+
+
+def name_in(document: Document) -> str:
+    """The name that a document has; empty where there is none."""
+    metadata = document.get("metadata")
+    return str(metadata.get("name", "")) if isinstance(metadata, dict) else ""
+
+
+async def submit(
+    cluster: "ClusterClient", submission: Submission, namespace: str, *, dry_run: bool
+) -> Document:
     """Make one object in the namespace that it or the command line names, or else that of the context."""
-    written = one.document.get("metadata")
+    written = submission.document.get("metadata")
     metadata: Document = written if isinstance(written, dict) else {}
     own = str(metadata.get("namespace") or "")
     if own and namespace and own != namespace:
         raise CommandError(
-            f"{one.place}: it is of namespace {own}, not {namespace}; leave -n out, or change it"
+            f"{submission.place}: it is of namespace {own}, not {namespace}; leave -n out, or change it"
         )
     place = own or namespace or cluster.namespace
     name = str(metadata.get("name") or metadata.get("generateName") or "")
     if not name:
-        raise CommandError(f"{one.place}: {one.kind.kind_name()}: metadata.name is missing; write one")
-    document = {**one.document, "metadata": {**metadata, "namespace": place}}
-    return await cluster.create(one.kind, f"{place}/{name}", document, dry_run=dry_run)
+        raise CommandError(
+            f"{submission.place}: {submission.kind.kind_name()}: metadata.name is missing; write one"
+        )
+    document = {**submission.document, "metadata": {**metadata, "namespace": place}}
+    return await cluster.create(submission.kind, f"{place}/{name}", document, dry_run=dry_run)

@@ -32,19 +32,16 @@ _GAP: Final = "   "
 
 
 @dataclass(frozen=True)
-class Table(Generic[ObjectT]):
-    """How the objects of a kind are shown."""
+class ShownKind(Generic[ObjectT]):
+    """A kind as commands have it: what people call it, and its columns."""
 
     kind: type[ObjectT]
+    word: str  # cron job
     headings: tuple[str, ...]
     wide: tuple[str, ...]  # the columns that -o wide adds
     cells: Callable[[ObjectT, float, bool], list[str]]  # of an object, now, wide or not
     state: str  # the column that says that an object was deleted
     longest_state: str = ""  # states come and go: the column has room for this one
-
-    def title(self, one: Object) -> str:
-        """An object as kubectl writes it: queue.scheduling.volcano.sh/a."""
-        return title(self.kind, one.metadata.name)
 
 
 @dataclass(frozen=True)
@@ -57,63 +54,55 @@ class Scope:
     are_labels_given: bool = True  # by the user, rather than by the command
 
 
-class Columns:
-    """Rows below one another; later rows keep the widths of the first."""
-
-    def __init__(self, rows: Sequence[Sequence[str]]) -> None:
-        self._widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-
-    def line(self, row: Sequence[str]) -> str:
-        """One row."""
-        padded = (cell.ljust(width) for cell, width in zip(row, self._widths, strict=True))
-        return _GAP.join(padded).rstrip()
-
-
 class Rows(Generic[ObjectT]):
-    """Objects below one another, as a table or by their names alone."""
+    """Objects below one another, as a table or by name; later rows keep the widths of the first."""
 
     def __init__(
         self,
-        table: Table[ObjectT],
+        shown: ShownKind[ObjectT],
         objects: Sequence[ObjectT],
         output: Output | None,
         *,
         with_namespace: bool = False,
     ) -> None:
-        self._table, self._wide, self._is_table = table, output == "wide", output != "name"
+        self._shown, self._wide, self._is_table = shown, output == "wide", output != "name"
         self._with_namespace = with_namespace
-        headings = ["NAMESPACE"] * with_namespace + [*table.headings, *(table.wide if self._wide else ())]
-        self._state = headings.index(table.state)
+        headings = ["NAMESPACE"] * with_namespace + [*shown.headings, *(shown.wide if self._wide else ())]
+        self._state = headings.index(shown.state)
         room = [""] * len(headings)
-        room[self._state] = table.longest_state
+        room[self._state] = shown.longest_state
         now = time.time()
-        rows = [headings, *(self._cells(one, now) for one in objects)]
-        self._columns = Columns([*rows, room])
+        rows = [headings, *(self._cells(each, now) for each in objects)]
+        self._widths = [max(map(len, column)) for column in zip(*rows, room, strict=True)]
         if self._is_table:
-            typer.echo("\n".join(map(self._columns.line, rows)))
+            typer.echo("\n".join(map(self._line, rows)))
         else:
-            for one in objects:
-                self.show(one)
+            for each in objects:
+                self.show(each)
 
     def differ(self, before: ObjectT, after: ObjectT) -> bool:
         """Whether a change can be seen here."""
         return self._cells(before, 0) != self._cells(after, 0)
 
-    def show(self, one: ObjectT, state: str = "") -> None:
+    def show(self, shown: ObjectT, state: str = "") -> None:
         """Print one more row."""
-        row = self._cells(one, time.time())
+        row = self._cells(shown, time.time())
         if state:
             row[self._state] = state
-        typer.echo(self._columns.line(row) if self._is_table else self._table.title(one))
+        typer.echo(self._line(row) if self._is_table else title(self._shown.kind, shown.metadata.name))
 
-    def _cells(self, one: ObjectT, now: float) -> list[str]:
-        cells = self._table.cells(one, now, self._wide)
-        return [one.metadata.namespace, *cells] if self._with_namespace else cells
+    def _cells(self, shown: ObjectT, now: float) -> list[str]:
+        cells = self._shown.cells(shown, now, self._wide)
+        return [shown.metadata.namespace, *cells] if self._with_namespace else cells
+
+    def _line(self, row: Sequence[str]) -> str:
+        padded = (cell.ljust(width) for cell, width in zip(row, self._widths, strict=True))
+        return _GAP.join(padded).rstrip()
 
 
 async def show_all(
     cluster: "ClusterClient",
-    table: Table[ObjectT],
+    shown: ShownKind[ObjectT],
     scope: Scope,
     output: Output | None,
     keep: Callable[[ObjectT], bool] = lambda _: True,
@@ -122,46 +111,47 @@ async def show_all(
 ) -> None:
     """Show the objects of a kind, or some of them; and then again whenever they change."""
     if output in ("json", "yaml"):
-        documents = await cluster.all(table.kind, scope.labels, scope.namespace)
-        documents = [one for one in documents if keep(from_document(table.kind, one))]
+        documents = await cluster.all(shown.kind, scope.labels, scope.namespace)
+        documents = [document for document in documents if keep(from_document(shown.kind, document))]
         typer.echo(data_text(documents, output, as_list=True))
         return
-    found = [one for one in await cluster.objects(table.kind, scope.namespace, scope.labels) if keep(one)]
+    objects = await cluster.objects(shown.kind, scope.namespace, scope.labels)
+    objects = [each for each in objects if keep(each)]
     if watch:
-        await follow(cluster, table, scope, output, found, keep)
-    elif found:
-        Rows(table, found, output, with_namespace=_with_namespace(table, scope))
+        await follow(cluster, shown, scope, output, objects, keep)
+    elif objects:
+        Rows(shown, objects, output, with_namespace=_with_namespace(shown, scope))
     else:
         where = f" in namespace {scope.namespace}" if scope.namespace else ""
         labels = " with these labels" if scope.labels and scope.are_labels_given else ""
-        typer.echo(f"No {table.kind.plural} found{where}{labels}", err=True)
+        typer.echo(f"No {shown.kind.plural} found{where}{labels}", err=True)
 
 
 async def follow(  # what to show, of which, how
     cluster: "ClusterClient",
-    table: Table[ObjectT],
+    shown: ShownKind[ObjectT],
     scope: Scope,
     output: Output | None,
-    shown: Sequence[ObjectT],
+    objects: Sequence[ObjectT],
     keep: Callable[[ObjectT], bool] = lambda _: True,
 ) -> None:
     """Print objects, then each again whenever it changes."""
-    rows = Rows(table, shown, output, with_namespace=_with_namespace(table, scope))
-    known = {one.key: one for one in shown}
+    rows = Rows(shown, objects, output, with_namespace=_with_namespace(shown, scope))
+    printed = {each.key: each for each in objects}
 
     def on_events(events: list[Event]) -> None:
         for event in events:
             if isinstance(event, Deleted):
-                if (gone := known.pop(event.key, None)) is not None:
+                if (gone := printed.pop(event.key, None)) is not None:
                     rows.show(gone, state="Deleted")
                 continue
-            one = cast(ObjectT, event.object)
-            if (not scope.keys or one.key in scope.keys) and keep(one):
-                before, known[one.key] = known.get(one.key), one
-                if before is None or rows.differ(before, one):
-                    rows.show(one)
+            after = cast(ObjectT, event.object)
+            if (not scope.keys or after.key in scope.keys) and keep(after):
+                before, printed[after.key] = printed.get(after.key), after
+                if before is None or rows.differ(before, after):
+                    rows.show(after)
 
-    await cluster.watch(table.kind, on_events, scope.labels, scope.namespace)
+    await cluster.watch(shown.kind, on_events, scope.labels, scope.namespace)
 
 
 def title(kind: type[Object], name: str) -> str:
@@ -172,7 +162,7 @@ def title(kind: type[Object], name: str) -> str:
 
 def data_text(documents: Sequence[Document], output: str, *, as_list: bool) -> str:
     """Objects as JSON or YAML, one alone or as a list."""
-    items = [without_bookkeeping(one) for one in documents]
+    items = [without_bookkeeping(document) for document in documents]
     return text_of({"apiVersion": "v1", "kind": "List", "items": items} if as_list else items[0], output)
 
 
@@ -192,8 +182,8 @@ def check_watch(output: Output | None, kind: type[Object], *, watch: bool) -> No
         raise typer.BadParameter(f"-w prints a row for every change; {instead}")
 
 
-def _with_namespace(table: Table[ObjectT], scope: Scope) -> bool:
-    return table.kind.namespaced and not scope.namespace
+def _with_namespace(shown: ShownKind[ObjectT], scope: Scope) -> bool:
+    return shown.kind.namespaced and not scope.namespace
 
 
 def without_bookkeeping(document: Document) -> Document:
@@ -201,4 +191,7 @@ def without_bookkeeping(document: Document) -> Document:
     metadata = document.get("metadata")
     if not isinstance(metadata, dict):
         return document
-    return {**document, "metadata": {name: one for name, one in metadata.items() if name != "managedFields"}}
+    return {
+        **document,
+        "metadata": {name: value for name, value in metadata.items() if name != "managedFields"},
+    }

@@ -1,11 +1,13 @@
 """The console that commands draw on: rich's, for names that anybody chose."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 from rich.console import Console, ConsoleOptions, RenderableType
 from rich.segment import Segment
+from rich.text import Text
 
 from maar.cli.visible import visible
+from maar.core.views.drawing import WIDTH, Line
 
 
 class Terminal(Console):
@@ -16,5 +18,24 @@ class Terminal(Console):
 
     def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:
         """Give the texts of something that is printed, all of them visible."""
-        for one in super().render(renderable, options):
-            yield one if one.control else Segment(visible(one.text), one.style)
+        for segment in super().render(renderable, options):
+            yield segment if segment.control else Segment(visible(segment.text), segment.style)
+
+
+def print_lines(console: Console, lines: Iterable[Line]) -> None:
+    """Print lines as they are: nothing is cut off or broken."""
+    for line in lines:
+        text = Text.assemble(*((visible(part.text), part.style) for part in line))
+        text.rstrip()
+        console.print(text, soft_wrap=True)
+
+
+def width_of(console: Console) -> int:
+    """How much a line may hold: what a terminal has, and in a pipe always the same."""
+    return console.width if console.is_terminal else WIDTH
+
+
+def print_on_terminal(draw: Callable[[int], Iterable[Line]]) -> None:
+    """Print what is drawn for the width that there is."""
+    console = Terminal()
+    print_lines(console, draw(width_of(console)))

@@ -78,10 +78,10 @@ def up(  # noqa: PLR0913  # each is a flag
 ) -> None:
     """Run a whole cluster in this process: an API server for kubectl, nodes and the scheduler."""
     # Imported here: a server takes longer to import than most commands take to run.
+    from maar.api.arguments import configuration_of  # noqa: PLC0415
     from maar.apps import up as app  # noqa: PLC0415
     from maar.apps.console.settings import HISTORY, ConsoleSettings  # noqa: PLC0415
     from maar.apps.daemons.logs import set_up_logs  # noqa: PLC0415
-    from maar.cli.configuration import read_configuration  # noqa: PLC0415
 
     if not local and (local_gpus is not None or keep_running):
         option = "--local-gpus" if local_gpus is not None else "--keep-running"
@@ -94,7 +94,7 @@ def up(  # noqa: PLR0913  # each is a flag
         is_local=local,
         local_gpus=local_gpus,
         keeps_running=keep_running,
-        configuration=read_configuration(config),
+        configuration=configuration_of(config),
         configuration_text=config.read_text(encoding="utf-8") if config is not None else "",
         planned_starts_s=planned_starts_s(planned_starts_interval),
         admission=admission.options(),

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Annotated, Final, Literal
 
 import typer
 
+from maar.api.documents import read_documents
+from maar.api.errors import InputError
 from maar.cli.admission_options import AdmissionFlags
 from maar.cli.cluster.access import Access, on_cluster
-from maar.cli.documents import read_documents
 from maar.cli.failure import FAILED, CommandError, shortened
 from maar.cli.option_groups import with_groups
 from maar.core.admission.cluster import KNOWN_KINDS
@@ -55,7 +56,7 @@ def validate(
         bad += report.unreadable
         if not sent and not bad:
             bad.append(f"there is nothing to check; maar validate knows {_KNOWN}")
-    except CommandError as error:
+    except InputError as error:
         report, bad = Report(), list(error.sentences)
     for sentence in shortened([f"warning: {sentence}: left out" for sentence in report.left_out]):
         typer.echo(sentence, err=True)
@@ -65,7 +66,7 @@ def validate(
         typer.echo(_json(report) if output == "json" else _text(report))
     if bad:
         raise typer.Exit(UNREADABLE)
-    if any(one.refusals for one in report.judged):
+    if any(checked.refusals for checked in report.judged):
         raise typer.Exit(FAILED)
 
 
@@ -73,10 +74,10 @@ def _stored(against: str, access: Access) -> list[Sent]:
     """The objects that are there already."""
     if against == _CLUSTER:
         return on_cluster(access, _in_cluster)
-    found, bad = _read([Path(against)]) if against else ([], [])
+    stored, bad = _read([Path(against)]) if against else ([], [])
     if bad:
         raise CommandError(*bad)
-    return found
+    return stored
 
 
 async def _in_cluster(cluster: "ClusterClient") -> list[Sent]:
@@ -89,7 +90,7 @@ def _read(paths: list[Path]) -> tuple[list[Sent], list[str]]:
     """The objects of kinds that Maar reads, and what is wrong with documents; the others are counted."""
     documents, left_out = read_documents(paths, as_kubectl=True), Counter[str]()
     errors, sent = list(documents.errors), []
-    for place, document in documents.found:
+    for place, document in documents.placed:
         if not isinstance(document, dict) or "kind" not in document:
             errors.append(f"{place}: not an object of Kubernetes: it has no kind")
             continue
@@ -120,13 +121,13 @@ def _unnamed(document: object) -> str:
 
 def _text(report: Report) -> str:
     lines = [
-        f"{one.sent.place}: {one.sent.title}: {word}: {finding}"
-        for one in report.judged
-        for word, findings in (("refused", one.refusals), ("warning", one.warnings))
+        f"{checked.sent.place}: {checked.sent.title}: {word}: {finding}"
+        for checked in report.judged
+        for word, findings in (("refused", checked.refusals), ("warning", checked.warnings))
         for finding in findings
     ]
-    refused = sum(bool(one.refusals) for one in report.judged)
-    warned = sum(len(one.warnings) for one in report.judged)
+    refused = sum(bool(checked.refusals) for checked in report.judged)
+    warned = sum(len(checked.warnings) for checked in report.judged)
     lines = shortened(lines)
     summary = f"{_counted(len(report.judged), 'object')}: {refused} refused, {_counted(warned, 'warning')}"
     return "\n".join([*lines, summary])
@@ -139,16 +140,16 @@ def _counted(number: int, word: str) -> str:
 def _json(report: Report) -> str:
     document = {
         "checked": len(report.judged),
-        "refused": [_brief(one, finding) for one in report.judged for finding in one.refusals],
-        "warnings": [_brief(one, finding) for one in report.judged for finding in one.warnings],
+        "refused": [_brief(checked, finding) for checked in report.judged for finding in checked.refusals],
+        "warnings": [_brief(checked, finding) for checked in report.judged for finding in checked.warnings],
     }
     return json.dumps(document, indent=1, ensure_ascii=False)
 
 
-def _brief(one: Checked, finding: Finding) -> dict[str, str]:
-    kind, namespace, name = one.sent.key
+def _brief(checked: Checked, finding: Finding) -> dict[str, str]:
+    kind, namespace, name = checked.sent.key
     return {
-        "place": one.sent.place,
+        "place": checked.sent.place,
         "kind": kind,
         "namespace": namespace,
         "name": name,

@@ -17,7 +17,7 @@ _HIDDEN: Final = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2
 
 def visible(text: str) -> str:
     r"""The same text with what a terminal would obey written out, as JSON writes it: \u001b."""
-    return _HIDDEN.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
+    return _HIDDEN.sub(lambda hidden: f"\\u{ord(hidden[0]):04x}", text)
 
 
 class _VisibleStream:
@@ -40,6 +40,6 @@ class _VisibleStream:
 @contextmanager
 def visible_output() -> Iterator[None]:
     """Have all text that is written meanwhile shown as it is."""
-    out, err = (cast(TextIO, _VisibleStream(one)) for one in (sys.stdout, sys.stderr))
+    out, err = (cast(TextIO, _VisibleStream(stream)) for stream in (sys.stdout, sys.stderr))
     with redirect_stdout(out), redirect_stderr(err):
         yield

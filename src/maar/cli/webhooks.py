@@ -113,12 +113,12 @@ def _place(url: str) -> tuple[str, int | None]:
         return "", None
     try:
         parts = urlsplit(url)
-        found = parts.hostname, parts.port or 443
+        place = parts.hostname, parts.port or 443
     except ValueError:
-        found = None, 0
-    if found[0] is None or parts.scheme != "https" or parts.path.strip("/") or parts.query:
+        place = None, 0
+    if place[0] is None or parts.scheme != "https" or parts.path.strip("/") or parts.query:
         raise CommandError(f"--url {url}: write https://HOST:PORT, without a path; API servers take no other")
-    return ("127.0.0.1" if found[0] in ("localhost", "127.0.0.1") else ""), found[1]
+    return ("127.0.0.1" if place[0] in ("localhost", "127.0.0.1") else ""), place[1]
 
 
 def _names(names: list[str]) -> tuple[str, ...]:
@@ -132,12 +132,12 @@ def _duration(text: str) -> timedelta:
     from maar.core.model.durations import BadDurationError, seconds  # noqa: PLC0415
 
     try:
-        found = timedelta(seconds=seconds(text))
+        validity = timedelta(seconds=seconds(text))
     except BadDurationError as error:
         raise CommandError(f"--certificate-validity: {error}") from None
-    if not timedelta(seconds=1) <= found <= timedelta(days=397):
+    if not timedelta(seconds=1) <= validity <= timedelta(days=397):
         raise CommandError(f"--certificate-validity {text}: write at least 1s and at most 9528h")
-    return found
+    return validity
 
 
 def _print_started(url: str) -> None:

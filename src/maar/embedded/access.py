@@ -16,8 +16,7 @@ from cryptography.hazmat.primitives.asymmetric.types import PrivateKeyTypes
 from cryptography.hazmat.primitives.serialization import load_pem_private_key
 
 from maar.embedded.calls import Caller
-from maar.embedded.data_folder import DataFolderError
-from maar.embedded.private_files import write_private
+from maar.embedded.data_folder import DataFolderError, write_private
 from maar.serving.certificates import Validity, alternatives, key_pem, new_key, server_certificate
 
 ADMINISTRATOR: Final = Caller("maar-admin", ("system:masters", "system:authenticated"))

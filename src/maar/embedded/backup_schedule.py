@@ -13,8 +13,8 @@ from maar.embedded.generations import DamageError
 from maar.embedded.storage_problems import disk_problem
 from maar.embedded.store import Store
 
-EVERY_S: Final = 600.0
-FIRST_S: Final = 60.0
+_EVERY_S: Final = 600.0
+_FIRST_S: Final = 60.0
 _SHARE: Final = 50  # of the time at most one part in so many goes into backups
 _FREE_SPACE: Final = 3  # times the size of the data must be free, so that no backup fills the disk
 
@@ -22,7 +22,7 @@ _LOG: Final = logging.getLogger(__name__)
 
 
 async def keep_backups(
-    folder: Path, store: Store, every_s: float = EVERY_S, first_s: float = FIRST_S
+    folder: Path, store: Store, every_s: float = _EVERY_S, first_s: float = _FIRST_S
 ) -> None:
     """Keep the last good copies of a cluster until cancelled; a problem is logged once, and tried again.
 

@@ -19,8 +19,8 @@ from typing import Final
 
 import msgspec
 
+from maar.embedded.data_folder import sync
 from maar.embedded.generations import DamageError, Files, load, newest
-from maar.embedded.private_files import sync
 
 KEPT: Final = 5
 FOLDER: Final = "backups"

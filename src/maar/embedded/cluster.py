@@ -34,7 +34,7 @@ from maar.embedded.resources import Resource
 from maar.embedded.schema import defaults, semantics
 from maar.embedded.schema.check import refusals
 from maar.embedded.schema.decode import read
-from maar.embedded.schema.fill import defaulted, with_canonical_quantities
+from maar.embedded.schema.defaults import defaulted, with_canonical_quantities
 from maar.embedded.schema.types import Schema
 from maar.embedded.store import Key, Store
 

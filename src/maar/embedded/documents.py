@@ -10,11 +10,11 @@ from maar.embedded.failures import Json
 from maar.embedded.http import ApiRequest
 from maar.embedded.schema.builtin import generated
 
-KUBERNETES_MINOR: Final = 36  # whose API is spoken, as far as it goes
+_KUBERNETES_MINOR: Final = 36  # whose API is spoken, as far as it goes
 VERSION: Final[Json] = {
     "major": "1",
-    "minor": str(KUBERNETES_MINOR),
-    "gitVersion": f"v1.{KUBERNETES_MINOR}.0+maar",
+    "minor": str(_KUBERNETES_MINOR),
+    "gitVersion": f"v1.{_KUBERNETES_MINOR}.0+maar",
     "gitCommit": "",
     "gitTreeState": "clean",
     "buildDate": "1970-01-01T00:00:00Z",
@@ -44,16 +44,16 @@ _EMPTY_OPENAPI: Final = Document(
 
 def find(request: ApiRequest) -> Document | None:
     """The page that a request asks for."""
-    path, known = request.path.rstrip("/"), generated()
+    path, documents = request.path.rstrip("/"), generated()
     if path == "/openapi/v2" and request.accepts(_BINARY_OPENAPI):
         return _EMPTY_OPENAPI
     if path == _INDEX:
         return Document(index())
-    if (place := path.removeprefix(f"{_INDEX}/")) in known.openapi:
+    if (place := path.removeprefix(f"{_INDEX}/")) in documents.openapi:
         return Document(openapi(place))
-    if path in known.aggregated and request.accepts(_AGGREGATED):
-        return Document(bytes(known.aggregated[path]), f"application/json;{_AGGREGATED}".encode())
-    return Document(bytes(known.discovery[path])) if path in known.discovery else None
+    if path in documents.aggregated and request.accepts(_AGGREGATED):
+        return Document(bytes(documents.aggregated[path]), f"application/json;{_AGGREGATED}".encode())
+    return Document(bytes(documents.discovery[path])) if path in documents.discovery else None
 
 
 @cache
@@ -64,7 +64,7 @@ def openapi(place: str) -> bytes:
     return msgspec.json.encode(
         {
             "openapi": "3.0.0",
-            "info": {"title": "Kubernetes", "version": f"v1.{KUBERNETES_MINOR}"},
+            "info": {"title": "Kubernetes", "version": f"v1.{_KUBERNETES_MINOR}"},
             "paths": found.paths,
             "components": {"schemas": {name: known.types[name] for name in found.types}},
         }

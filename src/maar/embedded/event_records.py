@@ -28,7 +28,7 @@ class EventSource(NamedTuple):
 
 
 def record_event(
-    cluster: Cluster, about: EventObject, source: EventSource, kind: str, reason: str, message: str
+    cluster: Cluster, about: EventObject, source: EventSource, severity: str, reason: str, message: str
 ) -> None:
     """Write an event about an object: Normal or Warning."""
     now = cluster.now()
@@ -41,7 +41,7 @@ def record_event(
             "name": about.name,
             "uid": about.uid,
         },
-        "type": kind,
+        "type": severity,
         "reason": reason,
         "message": message,
         "source": {"component": source.component, **({"host": source.host} if source.host else {})},

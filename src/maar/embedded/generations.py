@@ -31,8 +31,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from maar.embedded.data_folder import DataFolderError
-from maar.embedded.private_files import sync
+from maar.embedded.data_folder import DataFolderError, sync
 from maar.embedded.write_ahead_log import (
     DamagedLogError,
     Header,
@@ -182,7 +181,7 @@ def write_generation(
     return made
 
 
-def write_first(folder: Path) -> Files:
+def _write_first(folder: Path) -> Files:
     """Write a generation without objects."""
     with closing(empty(":memory:")) as database:
         return write_generation(database, folder, 1)
@@ -203,7 +202,7 @@ class Generations:
         for path in (*folder.glob("unfinished.db*"), *folder.glob("working.db*")):
             path.unlink()
         found = newest(folder)
-        self._use(found or write_first(folder))
+        self._use(found or _write_first(folder))
 
     def _use(self, generation: Files) -> None:
         path = self._folder / "working.db"

@@ -117,9 +117,9 @@ class History:
 
     def _check_known(self, resource: str, revision: int) -> None:
         past = self._past.get(resource)
-        known = self._start if past is None else past.known
-        if revision < known:
-            raise ApiError(HTTPStatus.GONE, "Expired", f"too old resource version: {revision} ({known})")
+        oldest = self._start if past is None else past.known
+        if revision < oldest:
+            raise ApiError(HTTPStatus.GONE, "Expired", f"too old resource version: {revision} ({oldest})")
         if revision > self._store.revision:  # from before a backup was restored: only a new list helps
             now = self._store.revision
             raise ApiError(HTTPStatus.GONE, "Expired", f"too large resource version: {revision} ({now})")

@@ -82,17 +82,17 @@ class ApiRequest(HttpRequest):
 
     def read(self, data: bytes) -> object:
         """A body as plain values."""
-        kind = self.content_type
-        if kind == MEDIA_TYPE:
+        media_type = self.content_type
+        if media_type == MEDIA_TYPE:
             return decode(data)
-        if kind in _YAML_TYPES:
+        if media_type in _YAML_TYPES:
             return self.from_yaml(data)
-        if kind and kind != "application/json" and not kind.endswith("+json"):
+        if media_type and media_type != "application/json" and not media_type.endswith("+json"):
             raise ApiError(
                 HTTPStatus.UNSUPPORTED_MEDIA_TYPE,
                 "UnsupportedMediaType",
                 f"the body of the request was in an unknown format - accepted media types include:"
-                f" application/json, application/yaml (not {kind})",
+                f" application/json, application/yaml (not {media_type})",
             )
         return from_json(data)
 

@@ -12,7 +12,7 @@ from maar.embedded.resources import Resource
 
 FOREGROUND: Final = "foregroundDeletion"
 ORPHAN: Final = "orphan"
-LARGEST_OBJECT: Final = 3 << 19  # bytes; etcd takes no larger request
+_LARGEST_OBJECT: Final = 3 << 19  # bytes; etcd takes no larger request
 
 _LETTERS: Final = "bcdfghjklmnpqrstvwxz2456789"  # no vowels: no words
 _LONGEST_PREFIX: Final = 58
@@ -158,6 +158,6 @@ def _suffix() -> str:
 
 def bounded(body: bytes) -> bytes:
     """Refuse an object that etcd would not take from a real API server."""
-    if len(body) > LARGEST_OBJECT:
-        raise too_large(f"the object has {len(body)} bytes, the limit is {LARGEST_OBJECT}")
+    if len(body) > _LARGEST_OBJECT:
+        raise too_large(f"the object has {len(body)} bytes, the limit is {_LARGEST_OBJECT}")
     return body

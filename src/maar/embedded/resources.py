@@ -3,8 +3,8 @@
 from dataclasses import dataclass, field
 from typing import Final
 
-READ_WRITE: Final = ("create", "delete", "deletecollection", "get", "list", "patch", "update", "watch")
-CREATE_ONLY: Final = ("create",)
+_READ_WRITE: Final = ("create", "delete", "deletecollection", "get", "list", "patch", "update", "watch")
+_CREATE_ONLY: Final = ("create",)
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,7 @@ class Resource:
     short_names: tuple[str, ...] = ()
     categories: tuple[str, ...] = ()
     subresources: tuple[str, ...] = ()
-    verbs: tuple[str, ...] = READ_WRITE
+    verbs: tuple[str, ...] = _READ_WRITE
     columns: tuple[Column, ...] = field(default=())
     custom: bool = False  # described by a CustomResourceDefinition
 
@@ -57,7 +57,7 @@ BUILT_IN: Final = (
     Resource(
         "", "v1", "pods", "Pod", True, ("po",), ("all",), ("binding", "eviction", "log", "status")
     ),
-    Resource("", "v1", "bindings", "Binding", verbs=CREATE_ONLY),
+    Resource("", "v1", "bindings", "Binding", verbs=_CREATE_ONLY),
     Resource("", "v1", "events", "Event", True, ("ev",)),
     Resource("", "v1", "configmaps", "ConfigMap", True, ("cm",)),
     Resource("", "v1", "secrets", "Secret"),
@@ -83,14 +83,14 @@ BUILT_IN: Final = (
         ("crd", "crds"), ("api-extensions",), ("status",),
     ),
     Resource(
-        "authentication.k8s.io", "v1", "selfsubjectreviews", "SelfSubjectReview", False, verbs=CREATE_ONLY
+        "authentication.k8s.io", "v1", "selfsubjectreviews", "SelfSubjectReview", False, verbs=_CREATE_ONLY
     ),
     Resource(
         "authorization.k8s.io", "v1", "selfsubjectaccessreviews", "SelfSubjectAccessReview", False,
-        verbs=CREATE_ONLY,
+        verbs=_CREATE_ONLY,
     ),
     Resource(
         "authorization.k8s.io", "v1", "selfsubjectrulesreviews", "SelfSubjectRulesReview", False,
-        verbs=CREATE_ONLY,
+        verbs=_CREATE_ONLY,
     ),
 )  # fmt: skip

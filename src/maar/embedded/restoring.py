@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from maar.embedded.backups import BadBackupError, read_backup
-from maar.embedded.data_folder import DataFolder, DataFolderError
+from maar.embedded.data_folder import DataFolder, DataFolderError, sync
 from maar.embedded.generations import (
     FORMAT,
     DamageError,
@@ -24,7 +24,6 @@ from maar.embedded.generations import (
     open_working,
     write_generation,
 )
-from maar.embedded.private_files import sync
 
 _REVISIONS_APART: Final = (
     1_000_000  # clients that know revisions of the lost writes must find none of them again

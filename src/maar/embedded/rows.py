@@ -62,7 +62,9 @@ def _pod_status(value: Json, statuses: list[Json]) -> str:
 
 def _node(value: Json, now: float) -> list[object]:
     status = part(value, "status")
-    ready = next((one for one in parts(status, "conditions") if one.get("type") == "Ready"), {})
+    ready = next(
+        (condition for condition in parts(status, "conditions") if condition.get("type") == "Ready"), {}
+    )
     state = {"True": "Ready", "False": "NotReady"}.get(text(ready, "status"), "Unknown")
     if part(value, "spec").get("unschedulable") is True:
         state += ",SchedulingDisabled"
@@ -70,7 +72,7 @@ def _node(value: Json, now: float) -> list[object]:
     labels = part(value, "metadata", "labels")
     roles = ",".join(sorted(name.removeprefix(prefix) for name in labels if name.startswith(prefix)))
     facts = part(status, "nodeInfo")
-    addresses = {text(one, "type"): text(one, "address") for one in parts(status, "addresses")}
+    addresses = {text(address, "type"): text(address, "address") for address in parts(status, "addresses")}
     return [
         state, roles or _NONE, _age(value, now), text(facts, "kubeletVersion"),
         addresses.get("InternalIP", _NONE), addresses.get("ExternalIP", _NONE),
@@ -94,8 +96,12 @@ def _event(value: Json, now: float) -> list[object]:
 def _quota(value: Json, now: float) -> list[object]:
     hard, used = part(value, "spec", "hard"), part(value, "status", "used")
     amounts = [f"{name}: {used.get(name, 0)}/{hard[name]}" for name in sorted(hard)]
-    limits = [one for one in amounts if one.startswith("limits.")]
-    return [", ".join(one for one in amounts if one not in limits), ", ".join(limits), _age(value, now)]
+    limits = [amount for amount in amounts if amount.startswith("limits.")]
+    return [
+        ", ".join(amount for amount in amounts if amount not in limits),
+        ", ".join(limits),
+        _age(value, now),
+    ]
 
 
 def _volume(value: Json, now: float) -> list[object]:
@@ -130,7 +136,7 @@ def _modes(spec: Json) -> str:
 
 def _service(value: Json, now: float) -> list[object]:
     spec = part(value, "spec")
-    ports = ",".join(f"{one.get('port')}/{one.get('protocol', 'TCP')}" for one in parts(spec, "ports"))
+    ports = ",".join(f"{port.get('port')}/{port.get('protocol', 'TCP')}" for port in parts(spec, "ports"))
     return [
         text(spec, "type"), text(spec, "clusterIP") or _NONE, _NONE, ports or _NONE, _age(value, now),
         _amounts(part(spec, "selector")).replace(": ", "=").replace(" ", "") or _NONE,
@@ -147,7 +153,11 @@ def _budget(value: Json, now: float) -> list[object]:
 
 def _job(value: Json, now: float) -> list[object]:
     spec, status = part(value, "spec"), part(value, "status")
-    conditions = {text(one, "type") for one in parts(status, "conditions") if one.get("status") == "True"}
+    conditions = {
+        text(condition, "type")
+        for condition in parts(status, "conditions")
+        if condition.get("status") == "True"
+    }
     if "deletionTimestamp" in metadata(value):
         conditions.add("Terminating")
     completions, parallelism = spec.get("completions"), number(spec, "parallelism")
@@ -160,8 +170,8 @@ def _job(value: Json, now: float) -> list[object]:
     return [
         next((one for one in _JOB_STATES if one in conditions), "Running"),
         f"{number(status, 'succeeded')}/{wanted}", age(start, until) if start else "", _age(value, now),
-        ",".join(text(one, "name") for one in parts(made, "containers")),
-        ",".join(text(one, "image") for one in parts(made, "containers")),
+        ",".join(text(container, "name") for container in parts(made, "containers")),
+        ",".join(text(container, "image") for container in parts(made, "containers")),
         _amounts(part(spec, "selector", "matchLabels")).replace(": ", "=").replace(" ", "") or _NONE,
     ]  # fmt: skip
 

@@ -71,7 +71,7 @@ def by_fields(selector: str, resource: str) -> Selects:
     if not selector.strip():
         return everything
     wanted: list[tuple[tuple[str, ...], bool, str]] = []
-    known = ("metadata.name", "metadata.namespace", *FIELDS.get(resource, ()))
+    supported = ("metadata.name", "metadata.namespace", *FIELDS.get(resource, ()))
     position = 0
     while position < len(selector):
         match = _FIELD.match(selector, position)
@@ -79,8 +79,10 @@ def by_fields(selector: str, resource: str) -> Selects:
             raise bad_request(
                 f"invalid field selector {selector!r}; can't understand {selector[position:]!r}"
             )
-        if match[1] not in known:
-            raise bad_request(f"field label not supported: {match[1]}; {resource} knows {', '.join(known)}")
+        if match[1] not in supported:
+            raise bad_request(
+                f"field label not supported: {match[1]}; {resource} knows {', '.join(supported)}"
+            )
         wanted.append((tuple(match[1].split(".")), match[2] != "!=", re.sub(r"\\(.)", r"\1", match[3])))
         position = match.end()
 

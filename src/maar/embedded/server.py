@@ -1,23 +1,28 @@
-"""The embedded API server: Kubernetes' REST protocol over ASGI."""
+"""The embedded API server: Kubernetes' REST protocol over ASGI, on a socket with TLS."""
 
 import asyncio
 import hmac
 import logging
+import socket
 import sqlite3
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from http import HTTPStatus
 from typing import Final, cast
 
 from maar.embedded import documents
+from maar.embedded.access import Certificate
 from maar.embedded.calls import Caller
 from maar.embedded.cluster import Cluster
 from maar.embedded.failures import ApiError, Json
+from maar.embedded.history import History
 from maar.embedded.http import ApiRequest
 from maar.embedded.reading import Reader
 from maar.embedded.routes import Routes, Target
 from maar.embedded.storage_problems import unreadable
 from maar.embedded.writing import Writer, not_allowed
 from maar.serving.http import PLAIN_TEXT, Message, Receive, Send, answer, stream
+from maar.serving.http_server import HttpServer, server_tls
+from maar.serving.visits import Bounds
 
 LogReader = Callable[[str, str, Mapping[str, str]], Awaitable[AsyncIterator[bytes]]]
 
@@ -64,12 +69,12 @@ class Server:
             await answer(send, _BUG.status(), _BUG.code)
 
     def _who(self, request: ApiRequest) -> Caller:
-        kind, _, rest = request.headers.get(b"authorization", b"").partition(b" ")
+        scheme, _, rest = request.headers.get(b"authorization", b"").partition(b" ")
         token = rest.strip()
         # All are compared: how long that takes must not say which one was nearly right.
-        found = [caller for known, caller in self._tokens.items() if hmac.compare_digest(known, token)]
-        if kind.lower() == b"bearer" and token and found:
-            return found[0]
+        matching = [caller for secret, caller in self._tokens.items() if hmac.compare_digest(secret, token)]
+        if scheme.lower() == b"bearer" and token and matching:
+            return matching[0]
         raise ApiError(HTTPStatus.UNAUTHORIZED, "Unauthorized", "Unauthorized")
 
     async def _open(self, request: ApiRequest, send: Send) -> bool:
@@ -139,3 +144,28 @@ def _allows(target: Target, method: str) -> bool:
     if method == "DELETE":
         return ("delete" if target.name else "deletecollection") in verbs
     return bool(target.name) is (method != "POST") and named[method] in verbs
+
+
+_CONNECTIONS: Final = 2_000
+_BOUNDS: Final = Bounds(_CONNECTIONS, of_one_peer=_CONNECTIONS, probes=OPEN_TO_ALL)  # most have one address
+_FINISH_WITHIN: Final = 2  # seconds that running requests get at the end
+
+
+async def serve(
+    server: Server, history: History, place: socket.socket, tls: Certificate, stop: asyncio.Event
+) -> None:
+    """Serve until stopped; watches end first, so that their clients reconnect to the next server."""
+    secured = server_tls()
+    secured.load_cert_chain(tls.certificate, tls.key)
+    running = HttpServer(server, bounds=_BOUNDS, finish_within_s=_FINISH_WITHIN, tls=secured)
+    serving, stopping = asyncio.create_task(running.serve(sockets=[place])), asyncio.create_task(stop.wait())
+    try:
+        await asyncio.wait((serving, stopping), return_when=asyncio.FIRST_COMPLETED)
+        history.close()
+        await running.finish(serving)
+    finally:
+        for task in (serving, stopping):
+            task.cancel()
+        await asyncio.wait((serving, stopping))
+    if not serving.cancelled():
+        serving.result()

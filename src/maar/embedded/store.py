@@ -1,37 +1,39 @@
 """Objects in SQLite: every write gets the next revision, and what was acknowledged survives kill -9.
 
-The problem. An API server needs objects by key and in order, a revision for every write, and a stream of
-changes in the order of revisions. What a client got an answer for must be there after a crash; a plain copy
-of the data folder, made at any moment, must open; and damage must be found, not served as a smaller cluster.
+The problem. An API server needs objects by key and in order, a revision for every write, and a
+stream of changes in the order of revisions. What a client got an answer for must be there after a
+crash; a plain copy of the data folder, made at any moment, must open; and damage must be found,
+not served as a smaller cluster.
 
-How it works. Reads and writes go to a working SQLite database, which is made at the start and not kept. What
-is kept is a generation (`generations.py`): a snapshot that never changes and a log of all transactions since
-(`write_ahead_log.py`). A transaction
+How it works. Reads and writes go to a working SQLite database, which is made at the start and not
+kept. What is kept is a generation (`generations.py`): a snapshot that never changes and a log of
+all transactions since (`write_ahead_log.py`). A transaction
 
-1. changes the working database, inside a transaction of SQLite;
-2. is appended to the log;
-3. is committed in the working database;
-4. is marked in the log as acknowledged;
-5. is passed to the listeners, change by change, and only then answered.
+1. changes the working database, inside a transaction of SQLite; 2. is appended to the log; 3. is
+committed in the working database; 4. is marked in the log as acknowledged; 5. is passed to the
+listeners, change by change, and only then answered.
 
-Where step 2 or 3 fails, the record is taken back, the database rolls back, and the revision is what it was.
-Where step 4 fails the writes are there and listeners get them, but the client gets an error: whether they
-survive a crash is not certain. Transactions inside another one are part of it.
+Where step 2 or 3 fails, the record is taken back, the database rolls back, and the revision is
+what it was. Where step 4 fails the writes are there and listeners get them, but the client gets an
+error: whether they survive a crash is not certain. Transactions inside another one are part of it.
 
 Invariants.
 - Revisions have no gaps: every object that is written or deleted takes the next one.
-- Listeners get every committed change once, in the order of revisions, and never one that was rolled back.
-- Snapshot and log together give the working database at any time, up to the transaction that is open.
+- Listeners get every committed change once, in the order of revisions, and never one that was
+  rolled back.
+- Snapshot and log together give the working database at any time, up to the transaction that is
+  open.
 - One process has the folder (`DataFolder`), so nothing else changes the files.
 
-Complexity. A write is one change by primary key, one append and one mark; it waits for no disk. `get` is one
-lookup, `page` reads as many rows as it gives. A new generation writes all objects once. It begins when the
-log has outgrown twice the snapshot (and 64 MiB), so that its cost is spread over more bytes than it writes.
+Complexity. A write is one change by primary key, one append and one mark; it waits for no disk.
+`get` is one lookup, `page` reads as many rows as it gives. A new generation writes all objects
+once. It begins when the log has outgrown twice the snapshot (and 64 MiB), so that its cost is
+spread over more bytes than it writes.
 
-Why not otherwise? SQLite's own log ends without an error at the first damaged frame, and a checkpoint between
-the copies of two files makes the copy unusable. An fsync for every write takes ten times as long as the
-write. Old revisions for watches are in memory only (`history.py`): clients of Kubernetes list again after 410
-Gone. Decision records 11 and 32.
+Why not otherwise? SQLite's own log ends without an error at the first damaged frame, and a
+checkpoint between the copies of two files makes the copy unusable. An fsync for every write takes
+ten times as long as the write. Old revisions for watches are in memory only (`history.py`):
+clients of Kubernetes list again after 410 Gone. Decision records 11 and 32.
 """
 
 import logging
@@ -212,7 +214,10 @@ class Store:
         Returns the error that kept them from being marked: they are there then, but must not be acknowledged.
         """
         log = self._generations.log
-        writes = [Written(*one.key, None if one.type == "DELETED" else one.body) for one in self._unpublished]
+        writes = [
+            Written(*change.key, None if change.type == "DELETED" else change.body)
+            for change in self._unpublished
+        ]
         try:
             log.append(Transaction(self.revision, writes))
             self._db.execute("COMMIT")

@@ -35,8 +35,7 @@ from typing import Final, NamedTuple, Self
 
 import msgspec
 
-from maar.embedded.data_folder import DataFolderError
-from maar.embedded.private_files import write_private
+from maar.embedded.data_folder import DataFolderError, write_private
 
 _MAGIC: Final = b"maar-wal"
 _HEADER: Final = struct.Struct(">8sQQQ32s")  # magic, generation, revision, size and digest of the snapshot

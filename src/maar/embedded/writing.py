@@ -16,10 +16,10 @@ from maar.embedded.patch.strategic import strategic_patch
 from maar.embedded.reading import Reader
 from maar.embedded.routes import Target
 
-JSON_PATCH: Final = "application/json-patch+json"
-MERGE_PATCH: Final = "application/merge-patch+json"
-STRATEGIC_PATCH: Final = "application/strategic-merge-patch+json"
-APPLY_PATCH: Final = "application/apply-patch+yaml"
+_JSON_PATCH: Final = "application/json-patch+json"
+_MERGE_PATCH: Final = "application/merge-patch+json"
+_STRATEGIC_PATCH: Final = "application/strategic-merge-patch+json"
+_APPLY_PATCH: Final = "application/apply-patch+yaml"
 
 Answer = tuple[int, Json]
 
@@ -63,28 +63,28 @@ class Writer:
 
     async def patch(self, target: Target, request: ApiRequest) -> Answer:
         """PATCH: a change to an object, in one of four forms."""
-        data, kind, call = await request.body(), request.content_type, request.call()
+        data, media_type, call = await request.body(), request.content_type, request.call()
         plural = target.served.resource.qualified
         place = (plural, target.namespace, target.name)
-        if kind == APPLY_PATCH:
+        if media_type == _APPLY_PATCH:
             if "fieldManager" not in request.query:
                 raise bad_request("fieldManager is required for apply patch")
             wanted = as_object(request.from_yaml(data))
             value, made = self._cluster.apply(*place, wanted, target.subresource, call)
             return HTTPStatus.CREATED if made else HTTPStatus.OK, value
-        edit = self._edit(target, kind, from_json(data))
+        edit = self._edit(target, media_type, from_json(data))
         return HTTPStatus.OK, self._cluster.change(*place, edit, target.subresource, call)
 
-    def _edit(self, target: Target, kind: str, patch: object) -> Callable[[Json], Json]:
+    def _edit(self, target: Target, media_type: str, patch: object) -> Callable[[Json], Json]:
         served = target.served
-        if kind == JSON_PATCH:
+        if media_type == _JSON_PATCH:
             return lambda old: json_patch(old, patch)
-        if kind == MERGE_PATCH:
+        if media_type == _MERGE_PATCH:
             return lambda old: merge_patch(old, as_object(patch))
-        if kind == STRATEGIC_PATCH and not served.resource.custom:
+        if media_type == _STRATEGIC_PATCH and not served.resource.custom:
             return lambda old: strategic_patch(old, as_object(patch), served.schema)
-        known = (JSON_PATCH, MERGE_PATCH, APPLY_PATCH) + (
-            () if served.resource.custom else (STRATEGIC_PATCH,)
+        known = (_JSON_PATCH, _MERGE_PATCH, _APPLY_PATCH) + (
+            () if served.resource.custom else (_STRATEGIC_PATCH,)
         )
         raise ApiError(
             HTTPStatus.UNSUPPORTED_MEDIA_TYPE,

@@ -1,4 +1,8 @@
-"""Reading all objects of a kind, page after page; the server prepares the next while we read the last."""
+"""Reading all objects of a kind, page after page; the server prepares the next while we read the last.
+
+A page is read in small parts: in between, what has come of the next one is received, and others
+have their turns.
+"""
 
 import asyncio
 from collections.abc import Callable, Mapping
@@ -12,7 +16,8 @@ from maar.kube.api_server import JSON, ApiServer
 from maar.kube.errors import UnansweredError
 from maar.kube.paths import resource_path_of
 
-PAGE: Final = 500  # objects; reading them holds up the others for some hundredths of a second
+PAGE: Final = 1_000  # objects; an API server takes longer for many small pages
+_PART: Final = 250  # objects; reading them holds up the others for some milliseconds
 TIMEOUT_S: Final = 60.0  # for a page, or for all where pages are not to be had
 
 
@@ -43,7 +48,7 @@ async def read_pages(
     limit: int = PAGE,
     accept: str = JSON,
 ) -> str:
-    """Hand over the objects page by page; give the resource version that all of them are of."""
+    """Hand over the objects part by part; give the resource version that all of them are of."""
     asked = asyncio.create_task(_page(server, path, {**query, "limit": str(limit)}, accept))
     try:
         while True:
@@ -52,7 +57,10 @@ async def read_pages(
                 next_query = {**query, "limit": str(limit), "continue": page.metadata.following}
                 asked = asyncio.create_task(_page(server, path, next_query, accept))
                 await asyncio.sleep(0)  # it is on its way before we start to read
-            take(page.items or [])
+            items = page.items or []
+            for start in range(0, len(items), _PART):
+                take(items[start : start + _PART])
+                await asyncio.sleep(0)
             if not page.metadata.following:
                 return page.metadata.resource_version
     finally:

@@ -4,9 +4,9 @@ from typing import Any, Final
 
 import pytest
 
+from maar.core.answers.explain.subject import find_subject
 from maar.core.answers.future import Present
-from maar.core.answers.starts import planned_starts
-from maar.core.answers.subject import find_subject
+from maar.core.answers.starts.ask import planned_starts
 from maar.core.model.pod import QUEUE_GATE
 from properties.cluster_manifests import NOW, Document, node, priority_class, queue
 from properties.clusters import as_object

@@ -5,8 +5,8 @@ from typing import Final
 
 import pytest
 
-from maar.core.answers.change_commands import commands, manifest
-from maar.core.answers.change_writes import (
+from maar.core.answers.whatif.change_commands import commands, manifest
+from maar.core.answers.whatif.change_writes import (
     CordonNode,
     CreateObject,
     NoWrite,
@@ -15,9 +15,16 @@ from maar.core.answers.change_writes import (
     merged,
     writes_of,
 )
-from maar.core.answers.changes import AddNodes, Change, DeleteObject, DrainNode, SetField, SubmitDocument
-from maar.core.answers.known_objects import BadChangeError
-from maar.core.answers.new_nodes import new_nodes
+from maar.core.answers.whatif.changes import (
+    AddNodes,
+    Change,
+    DeleteObject,
+    DrainNode,
+    SetField,
+    SubmitDocument,
+)
+from maar.core.answers.whatif.known_objects import BadChangeError
+from maar.core.answers.whatif.new_nodes import new_nodes
 from maar.core.model.job import Job
 from maar.core.model.kinds import from_document
 from maar.core.model.metadata import Metadata, Object

@@ -6,11 +6,11 @@ from typing import Any, Final
 
 import pytest
 
-from maar.core.answers.explanation import Explainer, GroupExplanation, with_changes
-from maar.core.answers.explanation_text import change_text, explanation_lines
+from maar.core.answers.explain.ask import Explainer, GroupExplanation, with_changes
+from maar.core.answers.explain.past_evictions import past_evictions
+from maar.core.answers.explain.subject import Subject
+from maar.core.answers.explain.text import change_text, explanation_lines
 from maar.core.answers.future import Present
-from maar.core.answers.past_evictions import past_evictions
-from maar.core.answers.subject import Subject
 from maar.core.model.kinds import from_document
 from maar.core.policy.configuration import parse
 from maar.core.views.job_summary import EventSummary

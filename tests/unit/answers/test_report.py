@@ -6,9 +6,10 @@ from math import isfinite
 import numpy as np
 import pytest
 
-from maar.core.answers.report.plots import used_by_queue
-from maar.core.answers.report.tables import jobs_csv, series_csv
-from maar.core.answers.report.text import amount_text, percent, seconds_text
+from maar.api.simulation.report import csv_lines
+from maar.core.answers.simulate.plots import used_by_queue
+from maar.core.answers.simulate.tables import job_columns, series_columns
+from maar.core.answers.simulate.text import amount_text, percent, seconds_text
 from maar.core.model.metadata import Condition, Metadata
 from maar.core.model.node import Node, NodeStatus
 from maar.core.model.resources import Resources
@@ -122,7 +123,7 @@ def outcome() -> Outcome:
 
 
 def test_a_line_for_every_job(outcome: Outcome) -> None:
-    header, *lines = jobs_csv(outcome)
+    header, *lines = csv_lines(job_columns(outcome))
     assert header == (
         "job,namespace,queue,pods,cpu_cores_per_pod,submitted_unix_s,started_unix_s,ended_unix_s,wait_s,"
         "total_delay_s,run_time_s,estimate_s,bounded_slowdown,evicted_pods,lost_pod_seconds\n"
@@ -135,7 +136,7 @@ def test_a_line_for_every_job(outcome: Outcome) -> None:
 
 
 def test_a_line_for_every_interval(outcome: Outcome) -> None:
-    header, first, *rest = series_csv(outcome)
+    header, first, *rest = csv_lines(series_columns(outcome))
     assert header.startswith(
         "begin_unix_s,length_s,waiting_pods,evicted_pods,allocatable_cpu_cores,used_cpu_cores,"
         "used_cpu_cores_by_all-jobs,deserved_cpu_cores_by_all-jobs,allocatable_memory_bytes,"
@@ -145,7 +146,7 @@ def test_a_line_for_every_interval(outcome: Outcome) -> None:
 
 
 def test_all_cells_of_columns_are_numbers(outcome: Outcome) -> None:
-    for lines, names in ((jobs_csv(outcome), 3), (series_csv(outcome), 0)):
+    for lines, names in ((csv_lines(job_columns(outcome)), 3), (csv_lines(series_columns(outcome)), 0)):
         _, *rows = csv.reader(lines)
         assert all(cell == "" or isfinite(float(cell)) for row in rows for cell in row[names:])
 

@@ -7,19 +7,19 @@ from pathlib import Path
 
 import pytest
 
-from maar.core.answers.changes import DeleteObject
-from maar.core.answers.explanation import Explainer, GroupExplanation
+from maar.core.answers.explain.ask import Explainer, GroupExplanation
+from maar.core.answers.explain.subject import find_subject
 from maar.core.answers.future import Present
-from maar.core.answers.starts import planned_starts
-from maar.core.answers.subject import find_subject
-from maar.core.answers.whatif import what_if
+from maar.core.answers.plan.ask import plan_data
+from maar.core.answers.starts.ask import planned_starts
+from maar.core.answers.whatif.ask import what_if
+from maar.core.answers.whatif.changes import DeleteObject
 from maar.core.engine import Engine
 from maar.core.model.events import Upserted
 from maar.core.model.kinds import from_json
 from maar.core.model.run_time import EXPECTED_RUN_TIME
 from maar.core.model.workload import SUSPENDED_FOR_ANNOTATION
 from maar.core.views.objects import Seen
-from maar.core.views.planning import plan_data
 from support.batch_job_world import KINDS, BatchJobWorld
 from support.embedded import opened
 

@@ -7,13 +7,13 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
+from maar.core.answers.tree.ask import queue_shares
+from maar.core.answers.tree.water_level import CEILING, GUARANTEED, OTHERS, OWN, drawing, water_levels
+from maar.core.answers.tree.why import Explanation, Sibling, Step, explain_queue, water_level
 from maar.core.model.metadata import Metadata
 from maar.core.model.node import Node, NodeStatus
 from maar.core.model.queue import Guarantee, Queue, QueueMetadata, QueueSpec
 from maar.core.model.resources import Resources
-from maar.core.views.console.water_level import CEILING, GUARANTEED, OTHERS, OWN, drawing, water_levels
-from maar.core.views.queue_explain import Explanation, Sibling, Step, explain_queue, water_level
-from maar.core.views.queue_shares import queue_shares
 from maar.core.views.svg import BOTTOM, HEIGHT
 
 CPU: Final = 1_000
@@ -24,6 +24,7 @@ def sibling(name: str, weight: int, ceiling: int, deserved: int, guarantee: int 
         name=name,
         weight=weight,
         guarantee=guarantee,
+        floor=guarantee,
         request=ceiling,
         capability=None,
         ceiling=ceiling,

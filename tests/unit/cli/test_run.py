@@ -2,12 +2,13 @@
 
 import pytest
 
-from maar.cli.run.array import BadArrayError, indices
+from maar.cli.run.following import exit_code_of, first_failure, has_started, message_of, why_not_scheduled
 from maar.cli.run.here import travelling, variables
-from maar.cli.run.job import Place, RunRequest, job_document, name_for
-from maar.cli.run.observing import PodSeen, first_failure, why_not_scheduled
+from maar.cli.run.job import BadArrayError, Place, RunRequest, indices, job_document, name_for
 from maar.core.model.job import Job
 from maar.core.model.kinds import from_document
+from maar.core.model.pod_group import PodGroup
+from maar.core.views.job_summary import PodSummary
 
 
 @pytest.mark.parametrize(
@@ -138,10 +139,11 @@ def test_secrets_and_what_belongs_to_the_terminal_do_not_travel() -> None:
     assert variables(["A=b=c", "HF_TOKEN"], {"HF_TOKEN": "t"}) == {"A": "b=c", "HF_TOKEN": "t"}
 
 
-def pod(index: int, phase: str, code: int | None = None, message: str = "") -> PodSeen:
+def pod(index: int, phase: str, code: int | None = None, message: str = "") -> PodSummary:
     ended = {"terminated": {"exitCode": code, "reason": "OOMKilled" if code == 137 else "Error"}}
     statuses = [] if code is None else [{"state": ended}]
-    return PodSeen.of(
+    return from_document(
+        PodSummary,
         {
             "metadata": {
                 "name": f"j-main-{index}",
@@ -149,7 +151,7 @@ def pod(index: int, phase: str, code: int | None = None, message: str = "") -> P
                 "labels": {"volcano.sh/task-index": str(index)},
             },
             "status": {"phase": phase, "containerStatuses": statuses, "message": message},
-        }
+        },
     )
 
 
@@ -157,9 +159,11 @@ def test_the_first_failure_by_index_counts() -> None:
     pods = [pod(10, "Failed", 3), pod(9, "Failed", 137), pod(0, "Succeeded", 0), pod(1, "Pending")]
     failed = first_failure(pods)
     assert failed is not None
-    assert (failed.index, failed.exit_code, failed.message) == (9, 137, "OOMKilled")
+    shown = (failed.metadata.name, exit_code_of(failed), message_of(failed))
+    assert shown == ("j-main-9", 137, "OOMKilled")
     refused = pod(2, "Failed", message="Pod was rejected")
-    assert (refused.exit_code, refused.message, refused.has_started) == (1, "Pod was rejected", True)
+    assert (exit_code_of(refused), message_of(refused)) == (1, "Pod was rejected")
+    assert has_started(refused)
     assert first_failure([pod(0, "Succeeded", 0), pod(1, "Running")]) is None
 
 
@@ -171,5 +175,8 @@ def test_why_a_group_waits_is_its_newest_reason_and_not_that_it_was_let_in() -> 
         {"type": "Scheduled", "status": "True", "message": "no"},
         {"type": "Other", "status": "False", "message": "no"},
     ]
-    assert why_not_scheduled({"status": {"conditions": conditions}}) == "it needs 5 GPUs"
-    assert why_not_scheduled({}) == ""
+    assert (
+        why_not_scheduled(from_document(PodGroup, {"status": {"conditions": conditions}}))
+        == "it needs 5 GPUs"
+    )
+    assert why_not_scheduled(PodGroup()) == ""

@@ -9,16 +9,16 @@ from typing import cast
 import msgspec
 import pytest
 
+from maar.api.manifests import read_manifests
 from maar.apps.snapshots.files import Snapshot, as_yaml, read, write
 from maar.apps.snapshots.recording import Recording, RecordingEngine
 from maar.apps.snapshots.taking import Taken
-from maar.cli.files import read_manifests
+from maar.core.answers.plan.ask import whole
 from maar.core.engine import Engine
 from maar.core.model.events import AnyObject, Event, Upserted
 from maar.core.model.pod import Pod
 from maar.core.policy.configuration import parse
 from maar.core.views.objects import Seen
-from maar.core.views.planning import whole
 from support.commands import Run, run
 
 __all__ = ["run"]

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from maar.cli.vcctl.arguments import of_volcano
+from maar.cli.lazy_commands import of_volcano
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,6 @@ from maar.core.model.pod_group import PodGroup
 from maar.core.model.priority_class import PriorityClass
 from maar.core.model.queue import Queue
 from maar.core.views.console.live_rows import TOPICS, LiveRows
-from maar.core.views.job_summary import JobSummary
 
 Json = dict[str, Any]
 MOMENT = datetime(2026, 1, 1, tzinfo=UTC).isoformat()
@@ -42,7 +41,7 @@ def group(name: str, queue: str = "a", owner: str = "", **spec: object) -> Event
 def job(name: str, phase: str = "Running") -> Event:
     state = {"phase": phase, "reason": "Because", "message": "so"}
     return upserted(
-        JobSummary, {"metadata": {"name": name, "namespace": "n"}, "status": {"state": state, "pending": 2}}
+        Job, {"metadata": {"name": name, "namespace": "n"}, "status": {"state": state, "pending": 2}}
     )
 
 
@@ -141,12 +140,14 @@ def test_a_queue_has_its_amounts_in_whole_units() -> None:
     spec = {
         "weight": 3,
         "guarantee": {"resource": {"cpu": "500m"}, "percentage": {"cpu": 20}},
+        "deserved": {"cpu": "500m"},
         "capability": {"memory": "1Gi"},
     }
     status = {"deserved": {"cpu": "4"}, "used": {"cpu": "1500m"}, "weightFactor": "0.84", "share": "0.37"}
     found = rows_of(queue("root", status=total), queue("a", spec=spec, status=status))["queues"]["a"]
     assert found["resources"]["cpu"] == {
         "guarantee": 2000,
+        "softGuarantee": 500,
         "capability": None,
         "realCapability": None,
         "deserved": 4000,

@@ -9,7 +9,7 @@ import pytest
 
 from maar.apps.time_zones import zone
 from maar.core.controllers.all_controllers import all_controllers
-from maar.core.controllers.cluster_view import ClusterView
+from maar.core.controllers.cluster_view import ClusterQueue, ClusterView
 from maar.core.controllers.work_queue import WorkQueue
 from maar.core.job_plugins.plugin import no_key
 from maar.core.job_plugins.registry import JobPlugins
@@ -66,13 +66,13 @@ def objects(number: int) -> list[AnyObject]:
     ]
 
 
-def settled(count: int) -> WorkQueue:
+def settled(count: int) -> ClusterQueue:
     """A cluster of so many groups, each in a queue and a namespace of its own, with nothing left to write."""
     work = WorkQueue(ClusterView(), all_controllers(no_key, JobPlugins.of(), zone, ("volcano",)))
     above = [queue("root", running=count), queue("default"), queue("parent", running=count)]
-    work.feed(Upserted(object=one) for number in range(count) for one in objects(number))
-    work.feed(Upserted(object=one) for one in above)
-    assert work.reconcile(NOW) == []
+    everything = [*(one for number in range(count) for one in objects(number)), *above]
+    work.feed(work.cluster.changes(Upserted(object=one) for one in everything))
+    assert list(work.reconcile(NOW)) == []
     return work
 
 
@@ -114,8 +114,8 @@ def test_one_change_among_ten_thousand_groups_costs_as_much_as_among_a_hundred(
         work, event = settled(count), Upserted(object=change(count))
         found: list[str] = []
 
-        def one_round(work: WorkQueue = work, event: Event = event, found: list[str] = found) -> None:
-            work.feed([event])
+        def one_round(work: ClusterQueue = work, event: Event = event, found: list[str] = found) -> None:
+            work.feed(work.cluster.changes([event]))
             found += [write.key for _, write in work.reconcile(NOW)]
 
         costs.append(instructions(one_round))

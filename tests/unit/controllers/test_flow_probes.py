@@ -54,8 +54,8 @@ def cluster() -> ClusterView:
 
 
 def asked(view: ClusterView, now: datetime) -> list[ControllerWrite]:
-    writes = JobFlows().reconcile(view, ["n/f"], now).writes
-    return [write for _, write in writes if isinstance(write, CheckPods | Create)]
+    wanted = JobFlows().reconcile(view, ["n/f"], now)
+    return [write for _, write in wanted if isinstance(write, CheckPods | Create)]
 
 
 def checks(uid: str) -> tuple[PodCheck, ...]:
@@ -80,7 +80,7 @@ def test_pods_are_asked_and_their_answers_let_the_next_job_be_made() -> None:
 
 def test_it_is_asked_again_in_time() -> None:
     view = cluster()
-    assert ("n/f", NOON + timedelta(seconds=5)) in JobFlows().reconcile(view, ["n/f"], NOON).wake_at
+    assert ("n/f", NOON + timedelta(seconds=5)) in JobFlows().reconcile(view, ["n/f"], NOON)
 
 
 def test_an_answer_counts_for_the_pod_that_gave_it() -> None:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from maar.core.controllers.job_patch import merged
+from maar.core.controllers.job_flows import merged
 
 
 @pytest.mark.parametrize(

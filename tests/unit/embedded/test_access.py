@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from maar.embedded.access import ADMINISTRATOR, BadSecretError, certificate, token
-from maar.embedded.private_files import write_private
+from maar.embedded.data_folder import write_private
 from maar.embedded.server import Server
 from support.embedded import opened
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from maar.core.model.metadata import LabelSelector
 from maar.embedded.calls import Call, Deletion
-from maar.embedded.controllers.budgets import BudgetPods, Pod, pod_of
+from maar.embedded.controllers.view import BudgetPods, Pod, pod_of
 from maar.embedded.kinds.budgets import PLURAL
 from maar.embedded.kinds.pods import evict
 from support.embedded import Document, EmbeddedCluster, opened

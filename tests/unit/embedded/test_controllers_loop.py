@@ -3,13 +3,14 @@
 import asyncio
 import logging
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterator
+from datetime import datetime
 from pathlib import Path
 
 import pytest
 
-from maar.embedded.controllers.controller import Observed, WorkItem
-from maar.embedded.controllers.loop import ControllerLoop, run_controllers
+from maar.embedded.controllers.runner import Runner, run_controllers
+from maar.embedded.controllers.view import EmbeddedController, ObjectChanged, Reconciled, View
 from maar.embedded.store import Key
 from support.embedded import Document, EmbeddedCluster, opened
 from support.until import TIMEOUT_S, until
@@ -21,44 +22,44 @@ def embedded(tmp_path: Path) -> Iterator[EmbeddedCluster]:
         yield made
 
 
-class Clumsy:
+class Clumsy(EmbeddedController):
     """A controller that cannot cope with some objects."""
 
     def __init__(self) -> None:
         self.observed: list[str] = []
         self.looked: list[str] = []
 
-    def observe(self, observed: Observed) -> Iterable[WorkItem]:
+    def keys(self, change: ObjectChanged, cluster: View) -> Iterator[Key]:  # noqa: ARG002
         """Fail at one name."""
-        if observed.key.resource != "configmaps":
-            return ()
-        if observed.key.name == "unheard":
-            raise ValueError("too loud")
-        self.observed.append(observed.key.name)
-        return (WorkItem(observed.key),)
+        if change.key.resource == "configmaps":
+            if change.key.name == "unheard":
+                raise ValueError("too loud")
+            self.observed.append(change.key.name)
+            yield change.key
 
-    def reconcile(self, key: Key) -> Iterator[WorkItem | None]:
+    def reconcile(self, cluster: View, keys: Collection[Key], now: datetime) -> Reconciled:  # noqa: ARG002
         """Fail twice at one name."""
-        self.looked.append(key.name)
-        yield None
-        if key.name == "unseen" and self.looked.count("unseen") < 3:
-            raise ValueError("too dark")
+        for key in keys:
+            self.looked.append(key.name)
+            yield key, int
+            if key.name == "unseen" and self.looked.count("unseen") < 3:
+                raise ValueError("too dark")
 
 
-def turns(rounds: ControllerLoop) -> None:
+def turns(embedded: EmbeddedCluster, rounds: Runner) -> None:
     while (wait := rounds.turn()) is not None:
-        time.sleep(wait)
+        embedded.clock.now += wait
 
 
 def test_an_error_harms_only_its_own_object_and_is_tried_again(
     embedded: EmbeddedCluster, caplog: pytest.LogCaptureFixture
 ) -> None:
     controller = Clumsy()
-    rounds = ControllerLoop(embedded.cluster, [controller])
+    rounds = Runner(embedded.cluster, [controller])
     for name in ("unheard", "unseen", "fine"):
         embedded.make("configmaps", name)
     with caplog.at_level(logging.WARNING):
-        turns(rounds)
+        turns(embedded, rounds)
     assert controller.looked.count("unseen") == 3
     assert "fine" in controller.looked
     assert (
@@ -69,25 +70,26 @@ def test_an_error_harms_only_its_own_object_and_is_tried_again(
     assert "tries again in 0.2 s" in caplog.text
 
 
-class Slow:
+class Slow(EmbeddedController):
     """A controller that takes its time over every object."""
 
     def __init__(self, pieces: int) -> None:
         self.done, self._pieces = 0, pieces
 
-    def observe(self, observed: Observed) -> Iterable[WorkItem]:
+    def keys(self, change: ObjectChanged, cluster: View) -> Iterator[Key]:  # noqa: ARG002
         """Look at all config maps."""
-        return (WorkItem(observed.key),) if observed.key.resource == "configmaps" else ()
+        if change.key.resource == "configmaps":
+            yield change.key
 
-    def reconcile(self, key: Key) -> Iterator[WorkItem | None]:
+    def reconcile(self, cluster: View, keys: Collection[Key], now: datetime) -> Reconciled:  # noqa: ARG002
         """Work for longer than a turn may last, whole or in pieces."""
-        del key
-        time.sleep(0.005)
-        self.done += 1
-        for _ in range(self._pieces):
-            yield None
+        for key in keys:
             time.sleep(0.005)
             self.done += 1
+            for _ in range(self._pieces):
+                yield key, int
+                time.sleep(0.005)
+                self.done += 1
 
 
 @pytest.mark.parametrize("pieces", [0, 3])
@@ -95,14 +97,14 @@ def test_a_turn_ends_soon_however_much_there_is_to_do(embedded: EmbeddedCluster,
     for number in range(20):
         embedded.make("configmaps", f"c{number}")
     controller = Slow(pieces)
-    rounds = ControllerLoop(embedded.cluster, [controller])
+    rounds = Runner(embedded.cluster, [controller])
     while not controller.done:
         rounds.turn()
     for _ in range(5):
         before = controller.done
         assert rounds.turn() == 0.0
         assert controller.done - before <= 2
-    turns(rounds)
+    turns(embedded, rounds)
     assert controller.done == 20 * (1 + pieces)
 
 
@@ -110,11 +112,11 @@ def test_everything_is_seen_once_at_the_start_and_then_every_change(embedded: Em
     for number in range(450):  # more than are read at once
         embedded.make("configmaps", f"c{number}")
     controller = Clumsy()
-    rounds = ControllerLoop(embedded.cluster, [controller])
-    turns(rounds)
+    rounds = Runner(embedded.cluster, [controller])
+    turns(embedded, rounds)
     assert sorted(controller.observed) == sorted(f"c{number}" for number in range(450))
     embedded.cluster.delete("configmaps", "default", "c7")
-    turns(rounds)
+    turns(embedded, rounds)
     assert controller.observed[-1] == "c7"
 
 

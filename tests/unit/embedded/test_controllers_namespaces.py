@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from maar.embedded.calls import Deletion
-from maar.embedded.controllers.loop import ControllerLoop, all_controllers
+from maar.embedded.controllers.runner import Runner, all_controllers
 from support.embedded import EmbeddedCluster, opened
 
 
@@ -26,7 +26,7 @@ def conditions(embedded: EmbeddedCluster) -> dict[str, tuple[str, str]]:
 
 def test_every_namespace_has_an_account_and_knows_whom_to_trust(tmp_path: Path) -> None:
     with opened(tmp_path) as embedded:
-        embedded.rounds = ControllerLoop(embedded.cluster, all_controllers(embedded.cluster, "a certificate"))
+        embedded.rounds = Runner(embedded.cluster, all_controllers("a certificate"))
         embedded.settle()
         for namespace in embedded.names("namespaces"):
             assert embedded.get("serviceaccounts", "default", namespace)

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
+from maar.embedded.admission import choose_scheduler
 from maar.embedded.assembly import assemble
 from maar.embedded.calls import Call, Caller
-from maar.embedded.default_scheduler import choose_scheduler
 from maar.embedded.store import Store
 
 

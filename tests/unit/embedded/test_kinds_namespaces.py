@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from maar.embedded.assembly import prepare
 from maar.embedded.failures import ApiError
-from maar.embedded.kinds.catalogue import prepare
 from support.embedded import Document, EmbeddedCluster, opened
 
 

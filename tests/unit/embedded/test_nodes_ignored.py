@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
+from maar.embedded.admission import warn_of_ignored
 from maar.embedded.assembly import assemble
 from maar.embedded.calls import Call, Caller
 from maar.embedded.cluster import Cluster
-from maar.embedded.nodes.ignored import warn_of_ignored
 from maar.embedded.store import Store
 
 MAIN: dict[str, Any] = {"name": "main", "image": "busybox", "command": ["true"]}

@@ -12,8 +12,7 @@ from maar.core.model.node_sizes import BadNodesError
 from maar.embedded.cluster import Cluster
 from maar.embedded.failures import Json
 from maar.embedded.nodes.machine import this_machine
-from maar.embedded.nodes.registration import register
-from maar.embedded.nodes.specification import parse
+from maar.embedded.nodes.specification import parse, register
 from support.node_cluster import Fields, embedded
 
 EXAMPLE = "write 4x8cpu,32Gi or 2x64cpu,512Gi,8nvidia.com/gpu,zone=a"

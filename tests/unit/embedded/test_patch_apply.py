@@ -7,7 +7,7 @@ import pytest
 from maar.embedded.failures import ApiError
 from maar.embedded.patch.apply import applied, tracked
 from maar.embedded.patch.comparison import fields_of
-from maar.embedded.patch.last_applied import ANNOTATION
+from maar.embedded.patch.owners import ANNOTATION
 from maar.embedded.schema.types import Merge, Schema
 
 Json = dict[str, Any]

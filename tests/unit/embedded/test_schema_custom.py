@@ -11,7 +11,7 @@ from maar.embedded.schema.cel import broken
 from maar.embedded.schema.check import refusals, wrong
 from maar.embedded.schema.custom import CustomKind, custom, packaged
 from maar.embedded.schema.decode import read
-from maar.embedded.schema.fill import defaulted
+from maar.embedded.schema.defaults import defaulted
 from maar.embedded.schema.types import Merge, Schema
 
 Json = dict[str, Any]

@@ -14,10 +14,9 @@ from maar.embedded.schema import defaults, semantics
 from maar.embedded.schema.builtin import builtin
 from maar.embedded.schema.check import refusals, wrong
 from maar.embedded.schema.custom import packaged
-from maar.embedded.schema.decode import read
-from maar.embedded.schema.fill import defaulted
+from maar.embedded.schema.decode import fits, read
+from maar.embedded.schema.defaults import defaulted
 from maar.embedded.schema.go_types import problems
-from maar.embedded.schema.shape import fits
 from maar.embedded.schema.types import Schema
 
 Json = dict[str, Any]

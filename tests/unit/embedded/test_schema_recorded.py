@@ -15,7 +15,7 @@ from maar.embedded.schema.builtin import builtin
 from maar.embedded.schema.check import refusals
 from maar.embedded.schema.custom import packaged
 from maar.embedded.schema.decode import read
-from maar.embedded.schema.fill import defaulted
+from maar.embedded.schema.defaults import defaulted
 from maar.embedded.schema.types import Schema
 
 Json = dict[str, Any]

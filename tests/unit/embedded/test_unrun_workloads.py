@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
+from maar.embedded.admission import warn_of_endless, warn_of_unrun
 from maar.embedded.assembly import assemble
 from maar.embedded.calls import Call, Caller
 from maar.embedded.store import Store
-from maar.embedded.unrun_workloads import warn_of_endless, warn_of_unrun
 
 POD = {"spec": {"restartPolicy": "Never", "containers": [{"name": "c", "image": "i"}]}}
 LABELS = {"matchLabels": {"a": "b"}}

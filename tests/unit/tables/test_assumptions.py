@@ -73,7 +73,7 @@ def test_a_pod_that_is_gone_leaves_nothing_behind(engine: Engine) -> None:
     engine.feed([Deleted(kind="Pod", key="ns/p")])
     engine.forget(write)
     assert binds(engine) == []
-    assert (engine.assumptions.under_way, engine.assumptions.uids) == ({}, {})
+    assert (engine.assumptions.under_way, engine.tables.pods) == ({}, {})
 
 
 def test_a_pod_that_is_being_evicted_counts_as_leaving(engine: Engine) -> None:

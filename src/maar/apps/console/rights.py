@@ -8,6 +8,7 @@ from typing import Final
 
 import msgspec
 
+from maar.core.model.job import Job
 from maar.core.model.metadata import Object, Record
 from maar.core.model.namespace import Namespace
 from maar.core.model.node import Node
@@ -15,13 +16,12 @@ from maar.core.model.pod import Pod
 from maar.core.model.pod_group import PodGroup
 from maar.core.model.priority_class import PriorityClass
 from maar.core.model.queue import Queue
-from maar.core.views.job_summary import JobSummary
 from maar.kube.api_server import ApiServer
 from maar.kube.errors import ApiError
 from maar.kube.listing import objects
 from maar.kube.paths import resource_path_of
 
-WATCHED: Final[tuple[type[Object], ...]] = (Queue, PriorityClass, PodGroup, JobSummary, Node, Pod)
+WATCHED: Final[tuple[type[Object], ...]] = (Queue, PriorityClass, PodGroup, Job, Node, Pod)
 MOST_NAMESPACES: Final = 100  # each has a watch for every kind
 _AT_A_TIME: Final = 16
 _ACCOUNT: Final = "system:serviceaccount:"

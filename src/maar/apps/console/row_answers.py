@@ -7,9 +7,10 @@ from contextlib import suppress
 from http import HTTPStatus
 from typing import Final
 
-from maar import __version__
 from maar.apps.console.replies import RefusedError, Reply, json_text
 from maar.apps.console.viewer import Viewer
+from maar.apps.version import __version__
+from maar.core.model.job import Job
 from maar.core.model.metadata import Object
 from maar.core.model.node import Node
 from maar.core.model.pod import Pod
@@ -17,7 +18,6 @@ from maar.core.model.pod_group import PodGroup
 from maar.core.model.queue import Queue
 from maar.core.model.whole_numbers import whole_number
 from maar.core.views.console.live_rows import TOPICS, Topic
-from maar.core.views.job_summary import JobSummary
 from maar.serving.http import HttpRequest, Receive
 
 HEARTBEAT_S: Final = 15.0
@@ -26,7 +26,7 @@ SYNCED_WITHIN_S: Final = 20.0
 _KINDS: Final[Mapping[str, type[Object]]] = {
     "queues": Queue,
     "podgroups": PodGroup,
-    "jobs": JobSummary,
+    "jobs": Job,
     "pods": Pod,
     "nodes": Node,
 }

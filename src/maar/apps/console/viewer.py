@@ -31,7 +31,6 @@ from maar.core.model.pod_group import PodGroup
 from maar.core.model.priority_class import PriorityClass
 from maar.core.model.queue import Queue
 from maar.core.views.console.live_rows import LiveRows, Topic
-from maar.core.views.job_summary import JobSummary
 from maar.kube.api_server import ApiServer
 from maar.kube.errors import ApiError, UnansweredError
 from maar.kube.listing import objects
@@ -48,7 +47,7 @@ LOOK_EVERY_S: Final = 1.0
 
 _NEEDED: Final[Mapping[Topic, tuple[type[Object], ...]]] = {
     "queues": (Queue,),
-    "jobs": (Queue, PriorityClass, PodGroup, JobSummary, Pod),
+    "jobs": (Queue, PriorityClass, PodGroup, Job, Pod),
     "nodes": (Queue, PodGroup, Pod, Node),
 }
 
@@ -82,15 +81,12 @@ class Viewer:
         self._changed = asyncio.Event()
 
     def of(self, kind: type[T]) -> Mapping[str, T]:
-        """The watched objects of a kind by key: Queue, PodGroup, JobSummary, Pod, Node, PriorityClass."""
+        """The watched objects of a kind by key: Queue, PodGroup, Job, Pod, Node, PriorityClass."""
         return self._rows.of(kind)
 
     async def everything(self, *, has_jobs: bool = True) -> list[Object]:
         """All that a decision needs, and the jobs; what is watched is not read again."""
-        watched = {kind.kind_name() for kind in WATCHED if kind is not JobSummary}
-        others = [
-            kind for kind in (*DECIDED_WITH, *((Job,) if has_jobs else ())) if kind.kind_name() not in watched
-        ]
+        kinds = (*DECIDED_WITH, Job) if has_jobs else DECIDED_WITH
         for kind in (one for one in WATCHED if one.namespaced or one is Node):
             if not self.rights.everywhere(kind):
                 raise NotAllowedError(
@@ -100,13 +96,17 @@ class Viewer:
         await self.synced(("jobs", "nodes"))
         try:
             async with asyncio.TaskGroup() as tasks:
-                read = [tasks.create_task(objects(self.api, kind, _left_out)) for kind in others]
+                read = [
+                    tasks.create_task(objects(self.api, kind, _left_out))
+                    for kind in kinds
+                    if kind not in WATCHED
+                ]
         except* ApiError as group:
             error = group.exceptions[0]
             raise NotAllowedError(
                 f"this needs more than {self.user or 'this token'} may read: {error}"
             ) from None
-        found: list[Object] = [one for kind in DECIDED_WITH for one in self.of(kind).values()]
+        found: list[Object] = [one for kind in kinds if kind in WATCHED for one in self.of(kind).values()]
         return [*found, *(one for task in read for one in task.result())]
 
     def set_places(self, places: Mapping[str, int]) -> None:
@@ -157,7 +157,7 @@ class Viewer:
         self._forget()
         self._watches, self.problem = [], ""
         for kind in WATCHED:
-            read: Any = kind  # a summary of a kind is read as the kind itself
+            read: Any = kind  # one of those that a watch reads
             for namespace in self.rights.scopes(kind):
                 watch = Watch(self.api, read, self._feed, self._report, namespace=namespace)
                 self._watches.append((kind, watch))

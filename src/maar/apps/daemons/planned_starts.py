@@ -4,7 +4,7 @@ No decision waits for it. Between two decisions the rows of the tables are noted
 a row is replaced when its object changes, so that the rest can be done later. A thread writes them as a
 snapshot, with the jobs whose pods are not made yet, which no decision reads. Another process simulates what
 follows from it, with a lower priority, and is ended where it takes too long. Of what it finds only that is
-written which has moved (`core/answers/published_starts.py`). Where nothing has changed since the last time,
+written which has moved (`core/answers/starts/published.py`). Where nothing has changed since the last time,
 no process is started.
 """
 
@@ -22,11 +22,11 @@ from typing import Final
 
 import msgspec
 
-from maar import __version__
 from maar.apps.scheduler.scheduler import Scheduler
 from maar.apps.snapshots.configuration import as_document
 from maar.apps.snapshots.files import Snapshot, write
-from maar.core.answers.published_starts import has_moved, published_starts
+from maar.apps.version import __version__
+from maar.core.answers.starts.published import has_moved, published_starts
 from maar.core.engine import Engine
 from maar.core.model.job import Job
 from maar.core.model.kinds import BadObjectError

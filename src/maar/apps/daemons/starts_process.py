@@ -10,8 +10,8 @@ import msgspec
 from maar.apps.snapshots.configuration import from_recorded
 from maar.apps.snapshots.files import read
 from maar.core.answers.future import Present
-from maar.core.answers.start_rows import start_data
-from maar.core.answers.starts import planned_starts
+from maar.core.answers.starts.ask import planned_starts
+from maar.core.answers.starts.rows import start_data
 
 MOST_OF_A_QUEUE: Final = 100
 _NICE: Final = 10  # decisions come first

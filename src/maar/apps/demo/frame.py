@@ -7,8 +7,8 @@ from statistics import median
 
 from maar.apps.demo.record import LogLine, Record
 from maar.apps.demo.steps import DemoSteps, Step
+from maar.core.answers.tree.answer import TreeView
 from maar.core.model.queue import ROOT
-from maar.core.views.queue_tree import TreeView
 
 
 @dataclass(frozen=True)

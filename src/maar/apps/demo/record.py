@@ -10,13 +10,13 @@ from typing import Final, NamedTuple
 import msgspec
 
 from maar.apps.demo.clock import Clock
+from maar.core.answers.tree.answer import TreeView, is_settled, queue_tree
 from maar.core.model.events import Deleted, Event, Upserted
 from maar.core.model.pod import EVICTED_FOR_ANNOTATION, GROUP_ANNOTATION, Pod
 from maar.core.model.pod_group import PodGroup
 from maar.core.model.queue import DEFAULT, ROOT, Queue, QueueStatus
 from maar.core.model.reasons import Reason
 from maar.core.model.resources import CPU, units_in_one
-from maar.core.views.queue_tree import TreeView, is_settled, queue_tree
 
 _STARTED: Final = ("Running", "Completed")
 _MOMENT_S: Final = 2.0

@@ -2,36 +2,58 @@
 
 How it works, in the order in which things happen:
 
-1. One watch for each kind puts its events into an inbox. Nothing is learned at that moment: the worker may
-   be deciding in a thread, and what it decides from must not change meanwhile. But the worker is asked
-   at once whether the events call for a round.
-2. Until every watch has listed its kind, and then until this process is elected, the inbox is emptied
-   every few milliseconds and learned, so that a standby can begin at once when it is elected.
-3. Then there are rounds. A round is the worker's: it learns what the inbox has, works out what has to be
-   written, and hands that to writers, which report each outcome by themselves. A round waits for no write.
-4. After a round the loop waits for events. What comes within the gathering window after the first of them
-   is one round. Events that call for no round are learned without one. `wake` and `wake_in` ask for a round
-   without an event: for a write that failed, for a time that has come. `longest_wait_s` bounds the wait.
-5. `stop` lets the round that is under way end, begins no other, ends the watches, and gives the writers a few
-   seconds for what they were handed before.
+1. One watch for each kind puts its events into an inbox. Nothing is learned at that moment: the
+   worker may be deciding in a thread, and what it decides from must not change meanwhile. But the
+   worker is asked at once whether the events call for a round.
+2. Until every watch has listed its kind, and then until this process is elected, what comes is
+   learned at once: while the server prepares more, and so that a standby can begin when elected.
+3. Then there are rounds. A round is the worker's: it learns what the inbox has, works out what has
+   to be written, and hands that to writers, which report each outcome by themselves. A round waits
+   for no write.
+4. After a round the loop waits for events. What comes within the gathering window after the first
+   of them is one round. Events that call for no round are learned without one. `wake` and
+   `wake_in` ask for a round without an event: for a write that failed, for a time that has come.
+   `longest_wait_s` bounds the wait.
+5. `stop` lets the round that is under way end, begins no other, ends the watches, and gives the
+   writers a few seconds for what they were handed before.
 
-All of this runs in one task of one event loop; only what the worker itself puts into a thread does not. So
-nothing here needs a lock: between two `await`s no other code runs.
+All of this runs in one task of one event loop; only what the worker itself puts into a thread does
+not. So nothing here needs a lock: between two `await`s no other code runs.
 """
 
 import asyncio
+import time
 from collections.abc import Coroutine, Sequence
 from contextlib import AsyncExitStack, suppress
 from dataclasses import dataclass
 from typing import Final, Protocol
 
-from maar.apps.loop.inbox import Inbox
 from maar.core.model.events import AnyObject, Deleted, Event
 from maar.kube.api_server import ApiServer
 from maar.kube.record import Recorder
 from maar.kube.watch import Trouble, Watch
 from maar.kube.write_failures import WriteFailures
 from maar.kube.writers import Writers
+
+
+class Inbox:
+    """Events in the order they came, and since when the first of them waits."""
+
+    def __init__(self) -> None:
+        self._events: list[Event] = []
+        self._since = 0.0
+
+    def put(self, events: list[Event]) -> None:
+        """Add what has just come."""
+        if not self._events:
+            self._since = time.monotonic()
+        self._events += events
+
+    def take(self) -> tuple[list[Event], float]:
+        """Take everything, with the seconds that the first has waited."""
+        events, self._events = self._events, []
+        return events, time.monotonic() - self._since if events else 0.0
+
 
 _FINISH_WITHIN_S: Final = 5.0  # what was handed to the writers before the end
 
@@ -77,7 +99,7 @@ class Loop:
         identity: str,
     ) -> None:
         self._worker, self._rhythm, self._writers = worker, rhythm, writers
-        self._inbox = Inbox()
+        self._inbox = _Inbox()
         self._watches = {
             kind.__name__: Watch(server, kind, self._on_events, worker.interrupted) for kind in kinds
         }
@@ -133,7 +155,7 @@ class Loop:
         if events:
             self._worker.learn(events, delay_s)
             for event in events:
-                if isinstance(event, Deleted):
+                if type(event) is Deleted:
                     self.failures.object_gone(event.kind, event.key)
 
     def see(self, written: AnyObject) -> None:
@@ -146,15 +168,16 @@ class Loop:
 
     async def _learn_until(self, what: Coroutine[None, None, object]) -> None:
         """Learn while waiting for something or for the end, so that little is left to be learned then."""
-        waiting = asyncio.create_task(what), asyncio.create_task(self._stop.wait())
+        ends = asyncio.create_task(what), asyncio.create_task(self._stop.wait())
+        arrival = asyncio.create_task(self._arrived.wait())
         try:
-            while not any(task.done() for task in waiting):
-                self.learn()
-                await asyncio.wait(
-                    waiting, timeout=self._rhythm.gather_s, return_when=asyncio.FIRST_COMPLETED
-                )
+            while not any(task.done() for task in ends):
+                await asyncio.wait((*ends, arrival), return_when=asyncio.FIRST_COMPLETED)
+                if arrival.done():
+                    self.learn()
+                    arrival = asyncio.create_task(self._arrived.wait())
         finally:
-            for task in waiting:
+            for task in (*ends, arrival):
                 task.cancel()
 
     async def _wait(self) -> None:
@@ -174,3 +197,22 @@ class Loop:
             self._wanted.set()
         self._inbox.put(events)
         self._arrived.set()
+
+
+class _Inbox:
+    """Events in the order they came, and since when the first of them waits."""
+
+    def __init__(self) -> None:
+        self._events: list[Event] = []
+        self._since = 0.0
+
+    def put(self, events: list[Event]) -> None:
+        """Add what has just come."""
+        if not self._events:
+            self._since = time.monotonic()
+        self._events += events
+
+    def take(self) -> tuple[list[Event], float]:
+        """Take everything, with the seconds that the first has waited."""
+        events, self._events = self._events, []
+        return events, time.monotonic() - self._since if events else 0.0

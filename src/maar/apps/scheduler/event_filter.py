@@ -30,22 +30,28 @@ class EventFilter:
     _outcomes: dict[str, GroupOutcome] = field(default_factory=dict)  # of the last decision
 
     def is_in(self, events: list[Event]) -> bool:
-        """Whether one of these may change a decision; all of them are read, and remembered."""
-        return sum([self._needs_decision(event) for event in events]) > 0
+        """Whether one of these may change a decision; what they ask for is remembered."""
+        is_needed = False
+        for event in events:
+            if isinstance(event, Deleted):
+                self._before.pop((event.kind, event.key), None)
+                is_needed = True
+            elif isinstance(event.object, Pod):  # the tables remember pods
+                is_needed = is_needed or self._has_changed(event.object)
+            elif isinstance(event.object, _Steady):
+                is_needed |= self._is_news(event.object)
+            else:
+                is_needed = True
+        return is_needed
 
-    def _needs_decision(self, event: Event) -> bool:
-        if isinstance(event, Deleted):
-            self._before.pop((event.kind, event.key), None)
-            return True
-        one = event.object
-        if isinstance(one, Pod):
-            row = self.tables.pods.get(one.key)
-            return row is None or _has_moved(row, one) or self._is_changed(row, one)
-        if isinstance(one, _Steady):
-            place, asked = (type(one).__name__, one.key), _decision_fields(one)
-            known, self._before[place] = self._before.get(place), asked
-            return known != asked or (isinstance(one, PodGroup) and self._is_set_back(one))
-        return True
+    def _has_changed(self, pod: Pod) -> bool:
+        row = self.tables.pods.get(pod.key)
+        return row is None or _has_moved(row, pod) or self._is_changed(row, pod)
+
+    def _is_news(self, one: _Steady) -> bool:
+        place, asked = (type(one).__name__, one.key), _decision_fields(one)
+        known, self._before[place] = self._before.get(place), asked
+        return known != asked or (isinstance(one, PodGroup) and self._is_set_back(one))
 
     def decided(self, plan: Plan) -> None:
         """Remember the phases that a decision gives to groups: status events with them are echoes."""

@@ -10,15 +10,15 @@ from maar.apps.scheduler.pod_conditions import PodConditions
 from maar.apps.scheduler.statuses import Difference, Statuses
 from maar.core.model.events import Deleted, Event, Upserted
 from maar.core.model.plan import GroupOutcome, Plan, QueueStanding
-from maar.core.model.pod import GROUP_ANNOTATION, Pod
+from maar.core.model.pod import Pod
 from maar.core.model.pod_group import PodGroup
 from maar.core.model.reasons import Gist, Reason
 from maar.core.model.writes import Bind, Evict, SetStatus, Write
 from maar.core.reporting.group_status import group_write, is_news
 from maar.core.reporting.queue_status import queue_write
-from maar.core.tables.assumptions import Assumptions
 from maar.core.tables.groups import missing_group_key
 from maar.core.tables.rows import PodRow
+from maar.core.tables.tables import Tables
 from maar.kube.api_server import ApiServer
 from maar.kube.record import Reference
 from maar.kube.writers import Writers
@@ -37,12 +37,12 @@ class Reports:
     def __init__(
         self,
         server: ApiServer,
-        assumptions: Assumptions,
+        tables: Tables,
         writers: Writers,
         loop: Loop,
         at_rest: asyncio.Event,
     ) -> None:
-        self._tables, self._uids = assumptions.tables, assumptions.uids
+        self._tables = tables
         self.recorder, self._wake = loop.recorder, loop.wake
         self._statuses = Statuses(server, writers, loop.see, self._missed, loop.failures, at_rest)
         self._conditions = PodConditions(server, writers, loop.failures, self._missed)
@@ -57,12 +57,12 @@ class Reports:
         """Note of which groups something may have changed; before the tables learn it."""
         for event in events:
             match event:
+                case Upserted(object=Pod() as pod):
+                    if key := pod.group_key:
+                        self._changed.add(key)
                 case Upserted(object=PodGroup() as group):
                     self._groups[group.key] = group
                     self._changed.add(group.key)
-                case Upserted(object=Pod() as pod):
-                    if name := pod.metadata.annotations.get(GROUP_ANNOTATION):
-                        self._changed.add(f"{pod.metadata.namespace or 'default'}/{name}")
                 case Deleted(kind="PodGroup", key=key):
                     self._groups.pop(key, None)
                     self._gists.pop(key, None)
@@ -137,8 +137,7 @@ class Reports:
 
     def _fail(self, pod: PodRow, outcome: GroupOutcome) -> None:
         """Record in an event on a pod why it waits."""
-        about = _pod(pod.key, self._uids.get(pod.key, ""))
-        self.recorder.record(about, "FailedScheduling", outcome.message, "Warning")
+        self.recorder.record(_pod(pod.key, pod.uid), "FailedScheduling", outcome.message, "Warning")
 
     def on_write(self, write: Write, uid: str) -> None:
         """Record an event for a write that was carried out."""

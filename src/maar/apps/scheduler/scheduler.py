@@ -88,7 +88,7 @@ class Scheduler:
             identity,
         )
         self.known, self.first_decision, self.failures = loop.known, loop.first_round, loop.failures
-        self._reports = Reports(server, engine.assumptions, status_writers, loop, self.at_rest)
+        self._reports = Reports(server, engine.tables, status_writers, loop, self.at_rest)
 
     async def run(self, elected: asyncio.Event | None = None) -> None:
         """Watch, decide and write until stopped; nothing is decided before this process is elected."""
@@ -170,7 +170,8 @@ class Scheduler:
     # Writes that a plan asks for
 
     def _carry_out(self, write: Write) -> None:
-        uid = self._engine.assumptions.uids.get(write.subject, "")  # of pods; what else there is says its own
+        pod = self._engine.tables.pods.get(write.subject)
+        uid = pod.uid if pod is not None else ""  # what else there is says its own
         self._engine.assume(write)
         answered = partial(self._answered, write, uid, time.monotonic())
         self._writers.submit(write.subject, partial(carry_out, self._server, write, uid), answered)

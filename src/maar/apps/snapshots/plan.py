@@ -4,11 +4,11 @@ from collections.abc import Iterable, Iterator
 from datetime import datetime
 
 from maar.apps.snapshots.files import Snapshot
+from maar.core.answers.plan.ask import plans
 from maar.core.engine import Engine
 from maar.core.model.metadata import Object
 from maar.core.model.plan import Plan
 from maar.core.policy.configuration import Configuration
-from maar.core.views.planning import plans
 
 
 def plans_from(

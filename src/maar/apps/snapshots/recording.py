@@ -13,9 +13,9 @@ from typing import ClassVar, Final
 
 import msgspec
 
-from maar import __version__
 from maar.apps.snapshots.configuration import as_document
 from maar.apps.snapshots.taking import Snapshots
+from maar.apps.version import __version__
 from maar.core.engine import Brevity, Engine
 from maar.core.model.events import Event, Upserted
 from maar.core.model.kinds import to_json

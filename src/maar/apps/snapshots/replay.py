@@ -7,7 +7,6 @@ from typing import Final
 
 import msgspec
 
-from maar import __version__
 from maar.apps.snapshots.configuration import from_recorded
 from maar.apps.snapshots.recording import (
     PARTS,
@@ -22,6 +21,7 @@ from maar.apps.snapshots.recording import (
     WriteForgotten,
     digests,
 )
+from maar.apps.version import __version__
 from maar.core.engine import Engine
 from maar.core.model.events import Deleted, Event, Upserted
 from maar.core.model.kinds import KINDS_BY_NAME, BadObjectError, from_json

@@ -12,14 +12,14 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
 
-from maar import __version__
 from maar.apps.snapshots.configuration import as_document
 from maar.apps.snapshots.files import Snapshot, write
+from maar.apps.version import __version__
+from maar.core.answers.plan.ask import plan_data, whole
 from maar.core.engine import Engine
 from maar.core.model.plan import Plan
 from maar.core.policy.configuration import Configuration
 from maar.core.views.objects import Seen
-from maar.core.views.planning import plan_data, whole
 
 _LOG: Final = logging.getLogger(__name__)
 

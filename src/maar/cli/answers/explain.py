@@ -11,10 +11,12 @@ import msgspec
 import typer
 from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
+from maar.api.arguments import configuration_of
+from maar.api.manifests import Manifests, check, read_manifests
+from maar.api.present import present_of
 from maar.cli.answers.present import (
     ConfigOption,
     NowOption,
-    present_of,
     read_present,
     seconds_of,
     time_of,
@@ -22,20 +24,16 @@ from maar.cli.answers.present import (
 from maar.cli.cluster.access import Access, on_cluster
 from maar.cli.cluster.refusal import Operation, unknown
 from maar.cli.completion import NamespaceFlags
-from maar.cli.configuration import read_configuration
 from maar.cli.failure import CommandError
-from maar.cli.files import Manifests, read_manifests
-from maar.cli.lines import print_lines, width_of
 from maar.cli.option_groups import with_groups
-from maar.cli.plan import check
 from maar.cli.queue.sharing import FilesOption, explain_share
 from maar.cli.tables import DataOption, text_of
-from maar.cli.terminal import Terminal
-from maar.core.answers.explanation import Explainer, GroupExplanation, with_changes
-from maar.core.answers.explanation_text import explanation_lines, future_lines
+from maar.cli.terminal import Terminal, print_lines, width_of
+from maar.core.answers.explain.ask import Explainer, GroupExplanation, with_changes
+from maar.core.answers.explain.smallest_change import GoOn
+from maar.core.answers.explain.subject import Subject, elsewhere, find_subject, names
+from maar.core.answers.explain.text import explanation_lines, future_lines
 from maar.core.answers.future import Present
-from maar.core.answers.smallest_change import GoOn
-from maar.core.answers.subject import Subject, elsewhere, find_subject, names
 from maar.core.model.job import Job
 from maar.core.model.kinds import BadObjectError, from_document
 from maar.core.model.metadata import Object
@@ -93,22 +91,22 @@ def explain(  # noqa: PLR0913  # each is an argument or a flag
     if events is None:
         events = on_cluster(access, partial(_events, subject)) if subject.group else []
     explainer = Explainer(present, subject, events)
-    known, console = explainer.explanation(), Terminal()
+    explanation, console = explainer.explanation(), Terminal()
     if not output:
-        print_lines(console, explanation_lines(known, width_of(console)))
-    if limit and known.pod_group and known.state in ("waits", "makes room"):
-        known = _with_future(explainer, known, limit)
+        print_lines(console, explanation_lines(explanation, width_of(console)))
+    if limit and explanation.pod_group and explanation.state in ("waits", "makes room"):
+        explanation = _with_future(explainer, explanation, limit)
         if not output:
-            print_lines(console, future_lines(known, width_of(console)))
+            print_lines(console, future_lines(explanation, width_of(console)))
     if output:
-        typer.echo(text_of(known.data(), output))
+        typer.echo(text_of(explanation.data(), output))
 
 
-def _with_future(explainer: Explainer, known: GroupExplanation, limit: float) -> GroupExplanation:
+def _with_future(explainer: Explainer, explanation: GroupExplanation, limit: float) -> GroupExplanation:
     """Add what has to be decided again."""
     with _progress(limit) as go_on:
-        known = msgspec.structs.replace(known, start=explainer.start())
-        return with_changes(known, explainer.changes(known, go_on))
+        explanation = msgspec.structs.replace(explanation, start=explainer.start())
+        return with_changes(explanation, explainer.changes(explanation, go_on))
 
 
 @contextmanager
@@ -137,7 +135,7 @@ def _from_files(
     """Read a cluster in files, with its events."""
     manifests = read_manifests(files)
     check(manifests)
-    given = read_configuration(config) if config is not None else None
+    given = configuration_of(config) if config is not None else None
     present = present_of(manifests, given, moment)
     for warning in (*present.configuration.warnings, *manifests.warnings):
         typer.echo(f"warning: {warning}", err=True)
@@ -172,12 +170,12 @@ def _subject(present: Present, kind: Kind, namespace: str, name: str) -> Subject
             f"{operation.name} does not exist; there is a pod group of this name: "
             f"maar explain podgroup {name} -n {namespace}"
         )
-    known = names(present.objects, kind, namespace)
-    if not known:
+    others = names(present.objects, kind, namespace)
+    if not others:
         raise CommandError(f"{operation.name} does not exist; namespace {namespace} has none: choose with -n")
-    sentence = unknown(operation, known)
+    sentence = unknown(operation, others)
     if "did you mean" not in sentence:
-        sentence = f"{operation.name} does not exist; there are {', '.join(known[:5])}"
+        sentence = f"{operation.name} does not exist; there are {', '.join(others[:5])}"
     raise CommandError(sentence)
 
 

@@ -7,18 +7,19 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from maar.api.arguments import configuration_of
+from maar.api.arguments import time_of as moment_of
+from maar.api.manifests import check, read_manifests
+from maar.api.present import present_of
 from maar.cli.cluster.access import Access, on_cluster
-from maar.cli.configuration import read_configuration
-from maar.cli.files import Manifests, read_manifests
-from maar.cli.plan import check, configuration_of, read_time, the_snapshot
 from maar.core.answers.future import Present
+from maar.core.answers.tree.past_use import usage_in_force, with_usage
 from maar.core.model.durations import BadDurationError, seconds
 from maar.core.model.job import Job
 from maar.core.model.metadata import Object
 from maar.core.model.queue import Queue
 from maar.core.policy.configuration import Configuration
 from maar.core.simulation.collection import without_collection
-from maar.core.views.past_use import usage_in_force, with_usage
 
 if TYPE_CHECKING:  # a client takes longer to import than most commands take to run
     from maar.cli.cluster.client import ClusterClient
@@ -41,7 +42,7 @@ def time_of(now: str, files: list[Path] | None) -> float | None:
     """The moment that --now names; None where it is not given."""
     if now and not files:
         raise typer.BadParameter("--now is for clusters in files; a running one is as it is now")
-    return read_time(now).timestamp() if now else None
+    return moment_of(now, "now").timestamp() if now else None
 
 
 @without_collection()
@@ -50,28 +51,18 @@ def read_present(files: list[Path] | None, config: Path | None, access: Access) 
     if files:
         manifests = read_manifests(files)
         check(manifests)
-        given = read_configuration(config) if config is not None else None
+        given = configuration_of(config) if config is not None else None
         present = present_of(manifests, given)
         _print_notes([*present.configuration.warnings, *manifests.warnings])
         return present
-    given = read_configuration(config) if config is not None else None
+    given = configuration_of(config) if config is not None else None
     objects, stored = on_cluster(access, partial(_read, reads_configuration=given is None))
-    known = given or stored
-    if known is None:
-        queues = [one for one in objects if isinstance(one, Queue)]
-        known = with_usage(read_configuration(None), usage_in_force(queues))
-    _print_notes(list(known.warnings))
-    return Present(tuple(objects), known, time.time())
-
-
-def present_of(manifests: Manifests, given: Configuration | None = None, now: float | None = None) -> Present:
-    """A cluster in files: at the time and with the configuration of the snapshot, where there is one."""
-    seen = the_snapshot(manifests.snapshots)
-    if seen is None:
-        known = given or read_configuration(None)
-        return Present(tuple(manifests.objects), known, time.time() if now is None else now)
-    moment = seen.time.timestamp() if now is None else now
-    return Present(tuple(manifests.objects), given or configuration_of(seen), moment, seen.scheduler_name)
+    configuration = given or stored
+    if configuration is None:
+        queues = [each for each in objects if isinstance(each, Queue)]
+        configuration = with_usage(configuration_of(None), usage_in_force(queues))
+    _print_notes(list(configuration.warnings))
+    return Present(tuple(objects), configuration, time.time())
 
 
 async def _read(
@@ -86,9 +77,9 @@ async def _configuration(cluster: "ClusterClient") -> Configuration | None:
     """The configuration of the installed scheduler; None where it cannot be known, which is said."""
     from maar.apps.daemons.configuration_source import read_installed  # noqa: PLC0415  # it brings a client
 
-    found, why = await read_installed(cluster.server)
-    if found is not None:
-        return found
+    installed, why = await read_installed(cluster.server)
+    if installed is not None:
+        return installed
     typer.echo(
         f"note: {why}: the scheduler's configuration is taken for the default one; --config names another",
         err=True,

@@ -3,23 +3,20 @@
 import shlex
 import signal
 import sys
-from dataclasses import dataclass
-from datetime import UTC, datetime
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING, Annotated, Final, Literal, NoReturn
 
 import typer
 
-from maar import __version__
+from maar.apps.version import __version__
 from maar.cli.entry import INTERRUPTED, raise_when_interrupted
-from maar.cli.failure import CommandError
 from maar.cli.option_groups import with_groups
 
 if TYPE_CHECKING:  # what simulates takes longer to import than the help takes to print
-    from maar.cli.answers.simulation import Experiment
-    from maar.core.answers.report.page import Heading
-    from maar.core.traces.options import TraceOptions
+    from maar.api.simulation.experiment import Experiment
+    from maar.core.answers.simulate.page import Heading
 
 _SIGTERM: Final = "SIGTERM"
 _OUT: Final = "--out"
@@ -54,26 +51,6 @@ class TraceFlags:
     ] = False
     start: Annotated[str, typer.Option(help="When the first job is submitted: 2026-01-31T12:00:00Z.")] = ""
     most_jobs: Annotated[int | None, typer.Option(min=1, help="Read no more jobs than so many.")] = None
-
-    def options(self) -> "TraceOptions":
-        """As the readers of traces take them."""
-        from maar.core.model.resources import MEMORY, BadAmountError, amount  # noqa: PLC0415
-        from maar.core.traces.options import TraceOptions  # noqa: PLC0415
-
-        try:
-            memory = amount(MEMORY, self.memory_per_processor) if self.memory_per_processor else 0
-        except BadAmountError as error:
-            raise CommandError(f"--memory-per-processor: {error}; write it as 2Gi") from None
-        return TraceOptions(
-            queue_from=self.queue_from,
-            namespace_from="user" if self.namespace_per_user else "",
-            processors_per_pod=self.processors_per_pod,
-            memory_per_processor=memory,
-            shared_gpus=self.shared_gpus,
-            start=_time(self.start).timestamp() if self.start else None,
-            stops_at_estimate=self.stop_at_estimate,
-            most_jobs=self.most_jobs,
-        )
 
 
 @dataclass(frozen=True)
@@ -123,13 +100,20 @@ def simulate(
 
     Writes report.html with plots, summary.json, and for every configuration jobs.csv and series.csv.
     """
+    from maar.api.simulate import Generated, experiment_of, trace_options  # noqa: PLC0415
+    from maar.api.simulation.report import ReportFolder, check_folder, overview_lines  # noqa: PLC0415
     from maar.cli.answers.simulation_progress import SimulationProgress  # noqa: PLC0415
-    from maar.cli.answers.simulation_report import ReportFolder, check_folder, overview_lines  # noqa: PLC0415
 
     if (trace is None) == (generator.generate is None):
         raise typer.BadParameter("give either --trace FILE or --generate lublin|mixed")
     check_folder(out)
-    experiment = _experiment(trace, trace_flags, generator, nodes or [], queues or [], config or [])
+    options = asdict(trace_flags)
+    format_name = options.pop("format")
+    kind = generator.generate
+    generated = kind and Generated(kind, generator.jobs, generator.seed, generator.load)
+    experiment = experiment_of(
+        trace, nodes or (), queues or (), config or (), format_name, trace_options(**options), generated
+    )
     for policy in experiment.policies:
         for warning in policy.configuration.warnings:
             typer.echo(f"warning: {policy.name}: {warning}", err=True)
@@ -168,46 +152,9 @@ def _exit_code(experiment: "Experiment") -> int:
     return 128 + signal.SIGTERM if experiment.interrupted_by == _SIGTERM else INTERRUPTED
 
 
-def _experiment(
-    trace: Path | None,
-    flags: TraceFlags,
-    generator: GeneratorFlags,
-    nodes: list[str],
-    queues: list[Path],
-    config: list[str],
-) -> "Experiment":
-    from maar.cli.answers.simulation import prepared, prepared_recording  # noqa: PLC0415  see above
-    from maar.cli.answers.simulation_inputs import (  # noqa: PLC0415
-        GeneratedJobs,
-        TraceJobs,
-        format_of,
-        nodes_of,
-        policies_of,
-        queues_of,
-    )
-    from maar.cli.answers.trace_tables import TraceTables  # noqa: PLC0415
-    from maar.core.simulation.experiment import Cluster, JobSource  # noqa: PLC0415
-
-    tables = TraceTables(flags.options())
-    policies, given_queues = policies_of(config), queues_of(queues, tables)
-    found = format_of(trace, flags.format) if trace is not None else ""
-    if trace is not None and found == "recording":
-        if nodes:
-            raise CommandError("--nodes: a recording has nodes of its own; leave it out")
-        return prepared_recording(trace, policies if config else None, given_queues)
-    cluster = Cluster(nodes_of(nodes, tables), given_queues)
-    kind = generator.generate or "mixed"
-    source: JobSource = GeneratedJobs(kind, generator.jobs, generator.seed, generator.load, cluster)
-    if trace is not None:
-        source = TraceJobs(trace, found, tables.options)
-    experiment = prepared(source, cluster, policies)
-    experiment.notes[:0] = tables.notes
-    return experiment
-
-
 def _heading(trace: Path | None, generator: GeneratorFlags, experiment: "Experiment") -> "Heading":
-    from maar.cli.answers.simulation_report import configurations_of  # noqa: PLC0415  see above
-    from maar.core.answers.report.page import Heading  # noqa: PLC0415
+    from maar.api.simulation.report import configurations_of  # noqa: PLC0415  see above
+    from maar.core.answers.simulate.page import Heading  # noqa: PLC0415
 
     if trace is not None:
         title = f"Simulation of {trace.name}"
@@ -216,8 +163,8 @@ def _heading(trace: Path | None, generator: GeneratorFlags, experiment: "Experim
         title = f"Simulation of generated jobs ({generator.generate})"
         drawn = f"generator {generator.generate}, seed {generator.seed}, load {generator.load:g}"
         what = f"{generator.jobs:,} jobs, {drawn}"
-    names = ", ".join(one.policy.name for one in experiment.outcomes)
-    left = [one.name for one in experiment.policies[len(experiment.outcomes) :]]
+    names = ", ".join(outcome.policy.name for outcome in experiment.outcomes)
+    left = [policy.name for policy in experiment.policies[len(experiment.outcomes) :]]
     notes = [*experiment.notes]
     if left and not experiment.interrupted_by:
         notes.append(f"not simulated yet when this was written: {', '.join(left)}")
@@ -228,17 +175,9 @@ def _heading(trace: Path | None, generator: GeneratorFlags, experiment: "Experim
 def _command() -> str:
     """The command that was given, but for the folder of the report: the same input gives the same page."""
     given, kept = iter(sys.argv[1:]), ["maar"]
-    for one in given:
-        if one == _OUT:
+    for word in given:
+        if word == _OUT:
             next(given, None)
-        elif not one.startswith(f"{_OUT}="):
-            kept.append(one)
+        elif not word.startswith(f"{_OUT}="):
+            kept.append(word)
     return shlex.join(kept)
-
-
-def _time(text: str) -> datetime:
-    try:
-        moment = datetime.fromisoformat(text)
-    except ValueError:
-        raise CommandError(f"--start: {text!r} is not a time; write it as 2026-01-31T12:00:00Z") from None
-    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)

@@ -8,13 +8,14 @@ from typing import Final, Self
 import typer
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
 
+from maar.api.simulation.experiment import Follower
 from maar.cli.terminal import Terminal
 
 _LINE_EVERY: Final = 1_000  # jobs, so that the lines are the same on every machine
 _DRAW_EVERY_S: Final = 0.2
 
 
-class SimulationProgress:
+class SimulationProgress(Follower):
     """A bar for every policy, with the time that is left; results are written when one has been simulated."""
 
     def __init__(self, write: Callable[[], None] = lambda: None) -> None:

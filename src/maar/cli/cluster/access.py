@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, TypeVar
+from typing import TYPE_CHECKING, Annotated, Final, TypeVar
 
 import typer
 
@@ -14,6 +14,8 @@ if TYPE_CHECKING:  # at run time it is imported where it is used: that takes lon
     from maar.cli.cluster.client import ClusterClient
 
 T = TypeVar("T")
+
+_BETWEEN_LOOKS_S: Final = 0.2
 
 KubeconfigOption = Annotated[
     Path | None,
@@ -46,3 +48,9 @@ def on_cluster(access: Access, work: "Callable[[ClusterClient], Awaitable[T]]") 
         return asyncio.run(session())
     except KeyboardInterrupt:
         raise typer.Exit(INTERRUPTED) from None
+
+
+async def until(is_so: Callable[[], Awaitable[bool]]) -> None:
+    """Look again and again until something is so."""
+    while not await is_so():  # noqa: ASYNC110  # a server is asked, nothing sets an event
+        await asyncio.sleep(_BETWEEN_LOOKS_S)

@@ -123,16 +123,16 @@ class ClusterClient:
 
     async def all(self, kind: type[Object], labels: str = "", namespace: str = "") -> list[Document]:
         """Read all objects of a kind, or those with the labels or in the namespace."""
-        found: list[Document] = []
+        documents: list[Document] = []
 
         def take(items: list[msgspec.Raw]) -> None:
-            found.extend(cast(Document, plain(item)) for item in items)
+            documents.extend(cast(Document, plain(item)) for item in items)
 
         try:
             await read_pages(self.server, resource_path_of(kind).all(namespace), selection(labels), take)
         except (ApiError, UnansweredError) as error:
             raise refusal_of_list(error, kind) from None
-        return found
+        return documents
 
     async def _done(self, outcome: Outcome, operation: Operation) -> Document:
         if isinstance(outcome, Done):
@@ -144,10 +144,10 @@ class ClusterClient:
     async def names(self, kind: type[Object], namespace: str = "") -> list[str]:
         """The names there are; none where they cannot be asked for."""
         try:
-            found = await self.all(kind, namespace=namespace)
+            documents = await self.all(kind, namespace=namespace)
         except CommandError:
             return []
-        named = (one.get("metadata") for one in found)
+        named = (document.get("metadata") for document in documents)
         return [str(metadata.get("name", "")) for metadata in named if isinstance(metadata, dict)]
 
     async def everything(self) -> list[Object]:
@@ -159,7 +159,7 @@ class ClusterClient:
                 read = [tasks.create_task(self.objects(kind)) for kind in WATCHED]
         except* CommandError as group:
             raise group.exceptions[0] from None
-        return [one for task in read for one in task.result()]
+        return [each for task in read for each in task.result()]
 
     async def objects(
         self, kind: type[ObjectT], namespace: str = "", labels: str = "", fields: str = ""

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Final
 import typer
 from rich.console import Console
 
+from maar.api.documents import read_documents
 from maar.cli.demo.process import ClusterProcess
-from maar.cli.documents import read_documents
 from maar.cli.entry import INTERRUPTED, raise_when_interrupted
 from maar.cli.failure import FAILED, CommandError
 from maar.cli.terminal import Terminal
@@ -61,11 +61,15 @@ def _read(organisation: Path) -> list[dict[str, object]]:
             f"{organisation}: there is no such folder; run the demo in a checkout of Maar, or name the "
             "folder with --organisation"
         )
-    found = read_documents([organisation])
-    bad = [f"{place}: not an object of Kubernetes" for place, one in found.found if not isinstance(one, dict)]
-    if found.errors or bad:
-        raise CommandError(*found.errors, *bad)
-    return [one for _, one in found.found if isinstance(one, dict)]
+    read = read_documents([organisation])
+    bad = [
+        f"{place}: not an object of Kubernetes"
+        for place, document in read.placed
+        if not isinstance(document, dict)
+    ]
+    if read.errors or bad:
+        raise CommandError(*read.errors, *bad)
+    return [document for _, document in read.placed if isinstance(document, dict)]
 
 
 def _play(
@@ -78,8 +82,7 @@ def _play(
     from maar.apps.demo.hour import hour  # noqa: PLC0415
     from maar.apps.demo.run import run_demo  # noqa: PLC0415  # see above
     from maar.apps.demo.submitter import DemoError  # noqa: PLC0415
-    from maar.cli.demo.screen import showing  # noqa: PLC0415
-    from maar.cli.demo.summary import print_summary  # noqa: PLC0415
+    from maar.cli.demo.screen import print_summary, showing  # noqa: PLC0415
 
     with showing(console) as show:
 

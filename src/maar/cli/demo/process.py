@@ -11,7 +11,7 @@ import typer
 
 from maar.cli.failure import CommandError
 
-_PROGRAM: Final = (sys.executable, "-c", "from maar.cli.main import maar; maar()")
+_PROGRAM: Final = (sys.executable, "-c", "from maar.cli.entry import maar; maar()")
 _IS_UP: Final = "maar is up"
 _STOP_WITHIN_S: Final = 10.0
 _LAST_LINES: Final = 5

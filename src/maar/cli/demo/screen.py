@@ -1,4 +1,4 @@
-"""The demo on a screen: a line and a bar for every queue, what has been shown, what has just happened."""
+"""The demo on a screen, a line and a bar for every queue; and its end in words."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -9,11 +9,12 @@ from rich.live import Live
 from rich.text import Text
 
 from maar.apps.demo.clock import MINUTE_S, clock_time
-from maar.apps.demo.frame import Frame
+from maar.apps.demo.frame import Frame, Row, Summary
+from maar.apps.demo.steps import Step
+from maar.core.answers.tree.answer import Measure, TreeQueue, TreeView
 from maar.core.model.queue import ROOT
 from maar.core.model.resources import CPU, roughly
 from maar.core.views.drawing import branches
-from maar.core.views.queue_tree import Measure, TreeQueue, TreeView
 
 WIDTH: Final = 80
 _BAR: Final = 24
@@ -90,7 +91,7 @@ def _tree(view: TreeView) -> Iterator[Text]:
     yield Text(
         f"{'QUEUE':15} {'W':>2} {'GUAR':>4} {'DESERVED':>8} {'USED':>4} {'CPUS':{_BAR}} RUN WAIT STATE", "dim"
     )
-    children = {name: one.children for name, one in view.queues.items()}
+    children = {name: queue.children for name, queue in view.queues.items()}
     for name, branch, _ in branches(children, view.top):
         queue = view.queues[name]
         cpu = queue.resources[CPU]
@@ -140,3 +141,41 @@ def _waiting(queue: TreeQueue) -> int:
 
 def _cpus(units: int) -> str:
     return roughly(CPU, units)
+
+
+_HEADINGS: Final = ("USED", "DESERVED", "GROUPS", "DONE", "MEDIAN WAIT", "EVICTED PODS")
+_NAME: Final = 18
+
+
+def print_summary(summary: Summary, console: Console) -> None:
+    """Print how the hour went; times are those of the hour, CPUs are averages over it."""
+    console.print(Text("CPUs on average, times of the played hour:", "bold"))
+    for line in _table(summary.rows):
+        console.print(line, soft_wrap=True)
+    if summary.failed:
+        failed = f"pods that failed and were submitted again: {summary.failed}; none should have"
+        console.print(Text(failed, "red"), soft_wrap=True)
+    for step in summary.steps:
+        console.print(_step(step), soft_wrap=True)
+
+
+def _step(step: Step) -> Text:
+    if step.outcome:
+        return Text(f"✓ {step.title}\n  {step.outcome}", "green")
+    return Text(f"✗ {step.title}\n  was not seen", "red")
+
+
+def _table(rows: tuple[Row, ...]) -> Iterator[Text]:
+    yield Text("  ".join(("QUEUE".ljust(_NAME), *_HEADINGS)), "dim")
+    for row in rows:
+        wait = "-" if row.median_wait is None else clock_time(row.median_wait)
+        cells = (
+            f"{row.used:.1f}",
+            f"{row.deserved:.1f}",
+            str(row.submitted),
+            str(row.done),
+            wait,
+            str(row.evicted),
+        )
+        aligned = [cell.rjust(len(heading)) for cell, heading in zip(cells, _HEADINGS, strict=True)]
+        yield Text("  ".join((("  " * row.depth + row.queue).ljust(_NAME), *aligned)))

@@ -1,60 +1,53 @@
-"""`maar job`: run jobs, look at them, suspend, resume and delete them."""
+"""`maar job`: run jobs, look at them, suspend, resume and delete them; and `maar pod`, their pods."""
 
-import time
 from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
 from maar.cli.cluster.access import Access, on_cluster
-from maar.cli.completion import NamespaceFlags, NamespacesFlags
-from maar.cli.deletion import CascadeOption, WaitOption, check_chosen, chosen_names, delete_all
-from maar.cli.failure import for_each
+from maar.cli.completion import NamespaceFlags
 from maar.cli.job.document import PlainJob
 from maar.cli.job.flags import (
     CommandArgument,
     ImageOption,
     IndexOption,
+    JobListFlags,
     LimitsOption,
     MinimumOption,
     NameArgument,
     NamesArgument,
     NewNameArgument,
-    PhaseOption,
+    PodListFlags,
     QueueOption,
     ReplicasOption,
     RequestsOption,
     SchedulerOption,
-    StartFlags,
     TaskOption,
 )
 from maar.cli.job.logs import LogFlags, show_logs
 from maar.cli.job.suspension import RESUME, SUSPEND, Suspension, change_suspension
+from maar.cli.kind_commands import add_delete, add_list, add_view, do_to_each
 from maar.cli.option_groups import with_groups
 from maar.cli.submission import DryRunOption, FilesOption, Submission, read_submissions, submit_all
-from maar.cli.tables import (
-    DataOption,
-    LabelsOption,
-    OutputOption,
-    Scope,
-    Table,
-    WatchOption,
-    check_watch,
-    data_text,
-    show_all,
-)
+from maar.cli.tables import LabelsOption, OutputOption, ShownKind
+from maar.core.model.cron_job import CronJob
+from maar.core.model.job import Job
+from maar.core.model.job_flow import JobFlow, JobTemplate
 from maar.core.model.workload import BatchJob
-from maar.core.views.flow_summary import CronSummary, FlowSummary, TemplateSummary
-from maar.core.views.job_rows import JOB_HEADINGS, JOB_WIDE, job_cells
-from maar.core.views.job_summary import JobSummary
+from maar.core.views.job_rows import JOB_HEADINGS, JOB_WIDE, POD_HEADINGS, POD_WIDE, job_cells, pod_cells
+from maar.core.views.job_summary import PodSummary
 
 if TYPE_CHECKING:  # a client takes longer to import than most commands take to run
     from maar.cli.cluster.client import ClusterClient
 
-TABLE: Final = Table(JobSummary, JOB_HEADINGS, JOB_WIDE, job_cells, "STATUS", "Restarting")
+JOBS: Final = ShownKind(Job, "job", JOB_HEADINGS, JOB_WIDE, job_cells, "STATUS", "Restarting")
 
-_KINDS: Final = (JobSummary, CronSummary, FlowSummary, TemplateSummary)  # what files may have
+_KINDS: Final = (Job, CronJob, JobFlow, JobTemplate)  # what files may have
+
+PODS: Final = ShownKind(PodSummary, "pod", POD_HEADINGS, POD_WIDE, pod_cells, "STATUS", "ContainerCreating")
 
 job_app: Final = typer.Typer(help="Jobs: run, look at, suspend and delete them.", no_args_is_help=True)
+pod_app: Final = typer.Typer(help="Pods of jobs and queues.", no_args_is_help=True)
 
 
 @job_app.command()
@@ -88,70 +81,15 @@ def run(  # noqa: PLR0913  # the flags of the command
         job = PlainJob(
             name, place.namespace, image, replicas, least, requests, limits, queue, scheduler, command or ()
         )
-        submissions = [Submission(JobSummary, job.document())]
+        submissions = [Submission(Job, job.document())]
     is_dry = dry_run == "server"
     on_cluster(
         access, lambda cluster: submit_all(cluster, submissions, place.namespace, output, dry_run=is_dry)
     )
 
 
-@job_app.command("list")
-@with_groups
-def list_all(  # noqa: PLR0913  # the flags of the command
-    *,
-    queue: QueueOption = "",
-    phase: PhaseOption = "",
-    labels: LabelsOption = "",
-    output: OutputOption = None,
-    watch: WatchOption = False,
-    starts: StartFlags,
-    place: NamespacesFlags,
-    access: Access,
-) -> None:
-    """Show jobs; the pods are running/succeeded/failed/all."""
-    check_watch(output, JobSummary, watch=watch)
-    if starts.start and watch:
-        raise typer.BadParameter(
-            "--start is worked out once; leave -w out, or watch kubectl get podgroups -w"
-        )
-    if not starts.start and starts != StartFlags():
-        raise typer.BadParameter("--first, --within and --config are for planned starts; add --start")
-
-    def keep(job: JobSummary) -> bool:
-        return queue in ("", job.spec.queue) and phase in ("", job.phase)
-
-    if queue:
-        on_cluster(access, lambda cluster: cluster.check_queue(queue))
-    if starts.start:
-        from maar.cli.job.starts import list_with_starts  # noqa: PLC0415  # it simulates, and that takes long
-
-        list_with_starts(starts, place, labels, keep, output, access)
-        return
-
-    async def work(cluster: "ClusterClient") -> None:
-        await show_all(cluster, TABLE, Scope(place.of(cluster), labels), output, keep, watch=watch)
-
-    on_cluster(access, work)
-
-
-@job_app.command()
-@with_groups
-def view(name: NameArgument, *, output: DataOption = None, place: NamespaceFlags, access: Access) -> None:
-    """Show a job: how far it is, why it waits, its tasks, pods, phases and events."""
-
-    async def work(cluster: "ClusterClient") -> None:
-        document = await cluster.get(JobSummary, f"{place.of(cluster)}/{name}")
-        if output is not None:
-            typer.echo(data_text([document], output, as_list=False))
-            return
-        from maar.cli.job.view import read_view  # noqa: PLC0415  # drawing takes a while to import
-        from maar.cli.lines import print_on_terminal  # noqa: PLC0415
-        from maar.core.views.job_text import job_lines  # noqa: PLC0415
-
-        found = await read_view(cluster, document)
-        print_on_terminal(lambda width: job_lines(found, time.time(), width))
-
-    on_cluster(access, work)
+add_list(job_app, JOBS, "Show jobs; the pods are running/succeeded/failed/all.", JobListFlags)
+add_view(job_app, JOBS, "Show a job: how far it is, why it waits, its tasks, pods, phases and events.")
 
 
 @job_app.command()
@@ -209,28 +147,7 @@ def resume(
     _change_suspensions(RESUME, names, labels, place, access, wait=wait, dry_run=dry_run == "server")
 
 
-@job_app.command()
-@with_groups
-def delete(
-    names: NamesArgument = None,
-    *,
-    labels: LabelsOption = "",
-    cascade: CascadeOption = "background",
-    wait: WaitOption = True,
-    dry_run: DryRunOption = "none",
-    place: NamespaceFlags,
-    access: Access,
-) -> None:
-    """Delete jobs, and with them their pods."""
-    check_chosen(names, labels)
-
-    async def work(cluster: "ClusterClient") -> None:
-        namespace = place.of(cluster)
-        chosen = await chosen_names(cluster, JobSummary, names, labels, namespace)
-        keys = [f"{namespace}/{name}" for name in chosen]
-        await delete_all(cluster, JobSummary, keys, cascade, wait=wait, dry_run=dry_run == "server")
-
-    on_cluster(access, work)
+add_delete(job_app, JOBS, "Delete jobs, and with them their pods.")
 
 
 def _change_suspensions(  # as the commands have them
@@ -243,18 +160,15 @@ def _change_suspensions(  # as the commands have them
     wait: bool,
     dry_run: bool,
 ) -> None:
-    check_chosen(names, labels)
+    async def work(cluster: "ClusterClient", key: str) -> None:
+        await change_suspension(cluster, key, suspension, wait=wait, dry_run=dry_run)
 
-    async def work(cluster: "ClusterClient") -> None:
-        namespace = place.of(cluster)
-        chosen = await chosen_names(cluster, JobSummary, names, labels, namespace)
-        if labels:
-            of_batch = await chosen_names(cluster, BatchJob, names, labels, namespace)
-            chosen = list(dict.fromkeys([*chosen, *of_batch]))
+    do_to_each((Job, BatchJob), names, labels, place, access, work)
 
-        async def one(name: str) -> None:
-            await change_suspension(cluster, f"{namespace}/{name}", suspension, wait=wait, dry_run=dry_run)
 
-        await for_each(chosen, one)
+@pod_app.callback()
+def _pods() -> None:
+    """Pods of jobs and queues."""
 
-    on_cluster(access, work)
+
+add_list(pod_app, PODS, "Show the pods of jobs: of one job, of a queue, or of all.", PodListFlags)

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Final
 import typer
 
 from maar.cli.failure import CommandError, for_each
+from maar.core.model.job import Job
 from maar.core.model.kinds import from_document
-from maar.core.views.job_summary import INDEX_LABEL, JOB_LABEL, TASK_LABEL, JobSummary, PodSummary
+from maar.core.views.job_summary import INDEX_LABEL, JOB_LABEL, TASK_LABEL, PodSummary
 
 if TYPE_CHECKING:  # a client takes longer to import than most commands take to run
     from maar.cli.cluster.client import ClusterClient
@@ -46,8 +47,8 @@ async def show_logs(
 ) -> None:
     """Print the logs of the pods of a job, or of some of them."""
     namespace, _, name = key.partition("/")
-    job = from_document(JobSummary, await cluster.get(JobSummary, key))
-    tasks = [one.name for one in job.spec.tasks]
+    job = from_document(Job, await cluster.get(Job, key))
+    tasks = [each.name for each in job.spec.tasks]
     if task and task not in tasks:
         raise CommandError(f"job {key} has no task {task}; it has {', '.join(tasks)}")
     labels = pod_labels(name, task, index)
@@ -75,7 +76,7 @@ async def _follow(cluster: "ClusterClient", key: str, labels: str, printer: "_Pr
             while not is_over:
                 is_over = await _is_over(cluster, key)  # asked first: the last pods are then seen
                 pods = await cluster.objects(PodSummary, key.partition("/")[0], labels)
-                for pod in sorted(pods, key=lambda one: one.order):
+                for pod in sorted(pods, key=lambda each: each.order):
                     if pod.metadata.uid not in followed and pod.status.phase != "Pending":
                         followed[pod.metadata.uid] = tasks.create_task(printer.print_readable_log(pod))
                 if not is_over:
@@ -86,9 +87,9 @@ async def _follow(cluster: "ClusterClient", key: str, labels: str, printer: "_Pr
 
 async def _is_over(cluster: "ClusterClient", key: str) -> bool:
     """Whether a job will print no more: it has ended, or was deleted."""
-    if not await cluster.exists(JobSummary, key):
+    if not await cluster.exists(Job, key):
         return True
-    return from_document(JobSummary, await cluster.get(JobSummary, key)).is_finished
+    return from_document(Job, await cluster.get(Job, key)).is_over
 
 
 class _Printer:

@@ -6,22 +6,21 @@ import typer
 
 from maar.cli.cluster.access import Access, on_cluster
 from maar.cli.failure import for_each
+from maar.cli.kind_commands import add_list, delete_object
 from maar.cli.option_groups import with_groups
+from maar.cli.queue.changes import State, create_queue, set_state, update_queue
 from maar.cli.queue.flags import (
-    LabelsOption,
     NameArgument,
     NamesArgument,
     NewNameArgument,
     QueueChanges,
     QueueFlags,
+    QueueListFlags,
     WeightOption,
 )
-from maar.cli.queue.rows import TABLE
+from maar.cli.queue.rows import QUEUES, print_queues, read_queues
 from maar.cli.queue.sharing import explain, tree
-from maar.cli.queue.show import read_queues, show
-from maar.cli.queue.spec import State
-from maar.cli.queue.work import create_queue, delete_queue, set_state, update_queue
-from maar.cli.tables import Document, OutputOption, Scope, WatchOption, check_watch, follow, show_all
+from maar.cli.tables import Document, OutputOption, Scope, WatchOption, check_watch, follow
 from maar.core.model.queue import Queue
 
 if TYPE_CHECKING:  # a client takes longer to import than most commands take to run
@@ -60,37 +59,23 @@ def get(
     check_watch(output, Queue, watch=watch)
 
     async def work(cluster: "ClusterClient") -> None:
-        found: list[Document] = []
+        documents: list[Document] = []
 
         async def read(name: str) -> None:
-            found.append(await cluster.get(Queue, name))
+            documents.append(await cluster.get(Queue, name))
 
         try:
             await for_each(names, read)
         finally:
-            if found and not watch:
-                show(found, output, as_list=len(names) > 1)
+            if documents and not watch:
+                print_queues(documents, output, as_list=len(names) > 1)
         if watch:
-            await follow(cluster, TABLE, Scope(keys=tuple(names)), output, read_queues(found))
+            await follow(cluster, QUEUES, Scope(keys=tuple(names)), output, read_queues(documents))
 
     on_cluster(access, work)
 
 
-@queue_app.command("list")
-@with_groups
-def list_all(
-    *,
-    output: OutputOption = None,
-    labels: LabelsOption = "",
-    watch: WatchOption = False,
-    access: Access,
-) -> None:
-    """Show all queues."""
-    check_watch(output, Queue, watch=watch)
-    scope = Scope(labels=labels)
-    on_cluster(access, lambda cluster: show_all(cluster, TABLE, scope, output, watch=watch))
-
-
+add_list(queue_app, QUEUES, "Show all queues.", QueueListFlags)
 queue_app.command()(tree)
 queue_app.command()(explain)
 
@@ -99,10 +84,7 @@ queue_app.command()(explain)
 @with_groups
 def delete(names: NamesArgument, access: Access) -> None:
     """Delete queues; they must be Closed and have no children."""
-    on_cluster(
-        access,
-        lambda cluster: for_each(names, lambda name: delete_queue(cluster, name)),
-    )
+    on_cluster(access, lambda cluster: for_each(names, lambda name: delete_object(cluster, Queue, name)))
 
 
 @queue_app.command("open")

@@ -6,8 +6,10 @@ from typing import Annotated, Final, Literal
 import typer
 
 from maar.cli.completion import names_of
+from maar.cli.kind_commands import ListFlags
 from maar.cli.queue.amounts import WrittenAmounts, amounts, changed_amounts, changed_parts, guarantee, parts
-from maar.cli.queue.spec import Json, State
+from maar.cli.queue.changes import Json, State
+from maar.cli.tables import OutputOption, WatchOption
 from maar.core.fairshare.queue_demand import LARGEST_WEIGHT
 from maar.core.model.durations import BadDurationError, seconds
 from maar.core.model.queue import Queue
@@ -32,35 +34,6 @@ WeightOption = Annotated[
     int | None,
     typer.Option(min=1, max=LARGEST_WEIGHT, help="Its weight among its siblings; 1 unless set."),
 ]
-StateOption = Annotated[
-    State | None, typer.Option(case_sensitive=False, help="Whether it takes new jobs; Open unless set.")
-]
-ParentOption = Annotated[str | None, typer.Option(help="The queue above it; root unless set.")]
-ReclaimableOption = Annotated[
-    Literal["true", "false"] | None,
-    typer.Option(help="Whether others may take back what it uses beyond its deserved; true unless set."),
-]
-PriorityOption = Annotated[
-    int | None,
-    typer.Option(
-        min=0, max=2**31 - 1, help="Higher priorities are served first and evicted last; 0 unless set."
-    ),
-]
-CapabilityOption = Annotated[
-    WrittenAmounts | None, typer.Option(parser=amounts, metavar=_LISTED, help="The most it may use.")
-]
-GuaranteeOption = Annotated[
-    WrittenAmounts | None,
-    typer.Option(
-        parser=parts,
-        metavar="cpu=4,memory=20%",
-        help="What is reserved for it: amounts, or parts of the total.",
-    ),
-]
-RequestOption = Annotated[
-    WrittenAmounts | None,
-    typer.Option(parser=amounts, metavar=_LISTED, help="What it asks for in place of what its pods do."),
-]
 
 
 def _min_runtime(text: str) -> str:
@@ -73,38 +46,6 @@ def _min_runtime(text: str) -> str:
 
 
 _OF_THE_QUEUE_ABOVE: Final = "unset ('') as for the queue above."
-PreemptMinRuntimeOption = Annotated[
-    str | None,
-    typer.Option(
-        parser=_min_runtime,
-        metavar="10m",
-        help=f"How long pods run before preempt may evict them; {_OF_THE_QUEUE_ABOVE}",
-    ),
-]
-ReclaimMinRuntimeOption = Annotated[
-    str | None,
-    typer.Option(
-        parser=_min_runtime,
-        metavar="10m",
-        help=f"How long pods run before reclaim may evict them; {_OF_THE_QUEUE_ABOVE}",
-    ),
-]
-ChangedCapabilityOption = Annotated[
-    WrittenAmounts | None,
-    typer.Option("--capability", parser=changed_amounts, metavar=_CHANGED, help="The most it may use."),
-]
-ChangedGuaranteeOption = Annotated[
-    WrittenAmounts | None,
-    typer.Option(
-        "--guarantee", parser=changed_parts, metavar="cpu=20%,memory-", help="What is reserved for it."
-    ),
-]
-ChangedRequestOption = Annotated[
-    WrittenAmounts | None,
-    typer.Option(
-        "--request", parser=changed_amounts, metavar=_CHANGED, help="What it asks for in place of its pods."
-    ),
-]
 
 TreeOutputOption = Annotated[
     Literal["wide", "json", "yaml"] | None,
@@ -113,9 +54,17 @@ TreeOutputOption = Annotated[
 ResourceOption = Annotated[
     str, typer.Option(help="The resource to show.", show_default="the one that is wanted most")
 ]
-LabelsOption = Annotated[
-    str, typer.Option("--selector", "-l", help="Only queues with these labels, such as team=a.")
-]
+
+
+@dataclass(frozen=True)
+class QueueListFlags(ListFlags):
+    """Which queues are shown."""
+
+    output: OutputOption = None
+    labels: Annotated[
+        str, typer.Option("--selector", "-l", help="Only queues with these labels, such as team=a.")
+    ] = ""
+    watch: WatchOption = False
 
 
 @dataclass(frozen=True)
@@ -123,19 +72,61 @@ class QueueFlags:
     """The flags that describe a new queue; None where one was not given."""
 
     weight: WeightOption = None
-    state: StateOption = None
-    parent: ParentOption = None
-    capability: CapabilityOption = None
-    guarantee: GuaranteeOption = None
-    reclaimable: ReclaimableOption = None
-    priority: PriorityOption = None
-    request: RequestOption = None
-    preempt_min_runtime: PreemptMinRuntimeOption = None
-    reclaim_min_runtime: ReclaimMinRuntimeOption = None
+    state: Annotated[
+        State | None, typer.Option(case_sensitive=False, help="Whether it takes new jobs; Open unless set.")
+    ] = None
+    parent: Annotated[str | None, typer.Option(help="The queue above it; root unless set.")] = None
+    capability: Annotated[
+        WrittenAmounts | None, typer.Option(parser=amounts, metavar=_LISTED, help="The most it may use.")
+    ] = None
+    guarantee: Annotated[
+        WrittenAmounts | None,
+        typer.Option(
+            parser=parts,
+            metavar="cpu=4,memory=20%",
+            help="What is reserved for it: amounts, or parts of the total.",
+        ),
+    ] = None
+    deserved: Annotated[
+        WrittenAmounts | None,
+        typer.Option(
+            parser=amounts, metavar=_LISTED, help="Its soft guarantee: its while it asks for it, else lent."
+        ),
+    ] = None
+    reclaimable: Annotated[
+        Literal["true", "false"] | None,
+        typer.Option(help="Whether others may take back what it uses beyond its deserved; true unless set."),
+    ] = None
+    priority: Annotated[
+        int | None,
+        typer.Option(
+            min=0, max=2**31 - 1, help="Higher priorities are served first and evicted last; 0 unless set."
+        ),
+    ] = None
+    request: Annotated[
+        WrittenAmounts | None,
+        typer.Option(parser=amounts, metavar=_LISTED, help="What it asks for in place of what its pods do."),
+    ] = None
+    preempt_min_runtime: Annotated[
+        str | None,
+        typer.Option(
+            parser=_min_runtime,
+            metavar="10m",
+            help=f"How long pods run before preempt may evict them; {_OF_THE_QUEUE_ABOVE}",
+        ),
+    ] = None
+    reclaim_min_runtime: Annotated[
+        str | None,
+        typer.Option(
+            parser=_min_runtime,
+            metavar="10m",
+            help=f"How long pods run before reclaim may evict them; {_OF_THE_QUEUE_ABOVE}",
+        ),
+    ] = None
 
     def spec(self) -> Json:
         """The fields of a spec that were given; None inside stands for what is to be taken away."""
-        given = {one.name: getattr(self, one.name) for one in fields(self)}
+        given = {each.name: getattr(self, each.name) for each in fields(self)}
         spec: Json = {name: value for name, value in given.items() if value is not None}
         if self.guarantee:
             spec["guarantee"] = guarantee(self.guarantee)
@@ -152,14 +143,39 @@ class QueueFlags:
 class QueueChanges(QueueFlags):
     """The flags that change a queue: of amounts each can be set and taken away."""
 
-    capability: ChangedCapabilityOption = None
-    guarantee: ChangedGuaranteeOption = None
-    request: ChangedRequestOption = None
+    capability: Annotated[
+        WrittenAmounts | None,
+        typer.Option("--capability", parser=changed_amounts, metavar=_CHANGED, help="The most it may use."),
+    ] = None
+    guarantee: Annotated[
+        WrittenAmounts | None,
+        typer.Option(
+            "--guarantee", parser=changed_parts, metavar="cpu=20%,memory-", help="What is reserved for it."
+        ),
+    ] = None
+    deserved: Annotated[
+        WrittenAmounts | None,
+        typer.Option(
+            "--deserved",
+            parser=changed_amounts,
+            metavar=_CHANGED,
+            help="Its soft guarantee: its while it asks for it, else lent.",
+        ),
+    ] = None
+    request: Annotated[
+        WrittenAmounts | None,
+        typer.Option(
+            "--request",
+            parser=changed_amounts,
+            metavar=_CHANGED,
+            help="What it asks for in place of its pods.",
+        ),
+    ] = None
 
 
-def check_resource(name: str, known: tuple[str, ...]) -> None:
+def check_resource(name: str, shown: tuple[str, ...]) -> None:
     """Refuse to show a resource of which there is nothing to show."""
-    if name and name not in known:
+    if name and name not in shown:
         raise typer.BadParameter(
-            f"--resource {name}: there is nothing to show of it; choose {' or '.join(known)}"
+            f"--resource {name}: there is nothing to show of it; choose {' or '.join(shown)}"
         )

@@ -1,25 +1,24 @@
 """Queues as rows of a table, in kubectl's manner."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Final
 
-from maar.cli.tables import NONE, Table
+import typer
+
+from maar.cli.tables import NONE, Document, Output, Rows, ShownKind, data_text
 from maar.core.model.durations import age
+from maar.core.model.kinds import BadObjectError, from_document
 from maar.core.model.queue import ROOT, Queue
 from maar.core.model.resources import Percentages, roughly
 
-HEADINGS: Final = ("NAME", "PARENT", "WEIGHT", "STATE", "DESERVED", "USED", "SHARE", "AGE")
-WIDE: Final = (
-    "RUNNING", "INQUEUE", "PENDING", "GUARANTEE", "CAPABILITY", "REQUEST", "PRIORITY", "RECLAIMABLE",
+_HEADINGS: Final = ("NAME", "PARENT", "WEIGHT", "STATE", "DESERVED", "USED", "SHARE", "AGE")
+_WIDE: Final = (
+    "RUNNING", "INQUEUE", "PENDING", "GUARANTEE", "SOFT-GUARANTEE", "CAPABILITY", "REQUEST", "PRIORITY",
+    "RECLAIMABLE",
 )  # fmt: skip
 
 
-def headings(*, wide: bool) -> list[str]:
-    """The names of the columns."""
-    return [*HEADINGS, *WIDE] if wide else list(HEADINGS)
-
-
-def cells(queue: Queue, now: float, *, wide: bool) -> list[str]:
+def _cells(queue: Queue, now: float, wide: bool) -> list[str]:  # noqa: FBT001  # a column of ShownKind
     """One queue, a text for each column."""
     spec, status, made = queue.spec, queue.status, queue.metadata.creation_timestamp
     row = [
@@ -34,14 +33,37 @@ def cells(queue: Queue, now: float, *, wide: bool) -> list[str]:
     ]
     if wide:
         counts = (status.running, status.inqueue, status.pending)
-        claims = (_guarantee(queue), _amounts(spec.capability), _amounts(spec.request or {}))
-        row += [*map(str, counts), *claims, str(spec.priority), str(spec.reclaimable).lower()]
+        claims = (_amounts(spec.deserved), _amounts(spec.capability), _amounts(spec.request or {}))
+        row += [
+            *map(str, counts),
+            _guarantee(queue),
+            *claims,
+            str(spec.priority),
+            str(spec.reclaimable).lower(),
+        ]
     return row
 
 
-TABLE: Final = Table(
-    Queue, HEADINGS, WIDE, lambda queue, now, wide: cells(queue, now, wide=wide), "STATE", "Closing"
-)
+QUEUES: Final = ShownKind(Queue, "queue", _HEADINGS, _WIDE, _cells, "STATE", "Closing")
+
+
+def print_queues(documents: Sequence[Document], output: Output | None, *, as_list: bool) -> None:
+    """Print queues once."""
+    if output in ("json", "yaml"):
+        typer.echo(data_text(documents, output, as_list=as_list))
+    else:
+        Rows(QUEUES, read_queues(documents), output)
+
+
+def read_queues(documents: Sequence[Document]) -> list[Queue]:
+    """Read queues; one that cannot be read is left out with a warning."""
+    queues = []
+    for document in documents:
+        try:
+            queues.append(from_document(Queue, document))
+        except BadObjectError as error:
+            typer.echo(f"warning: a queue cannot be read and is left out: {error}", err=True)
+    return queues
 
 
 def _amounts(amounts: Mapping[str, int]) -> str:

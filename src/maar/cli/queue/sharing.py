@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
+from maar.api.manifests import read_manifests
 from maar.cli.cluster.access import Access, on_cluster
 from maar.cli.cluster.refusal import Operation, unknown
 from maar.cli.failure import CommandError
-from maar.cli.files import read_manifests
-from maar.cli.lines import print_lines, width_of
 from maar.cli.option_groups import with_groups
 from maar.cli.queue.flags import (
     NameArgument,
@@ -21,17 +20,17 @@ from maar.cli.queue.flags import (
     TreeOutputOption,
     check_resource,
 )
-from maar.cli.queue.show import read_queues
+from maar.cli.queue.rows import read_queues
 from maar.cli.tables import DataOption, text_of
-from maar.cli.terminal import Terminal
+from maar.cli.terminal import Terminal, print_lines, width_of
+from maar.core.answers.tree.answer import Namespaces, is_settled, queue_tree, tree_data
+from maar.core.answers.tree.ask import queue_shares
+from maar.core.answers.tree.text import tree_lines
+from maar.core.answers.tree.why import explain_queue
+from maar.core.answers.tree.why_sentences import explanation_data
+from maar.core.answers.tree.why_text import queue_explanation_lines
 from maar.core.model.metadata import Object
 from maar.core.model.queue import ROOT, Queue
-from maar.core.views.queue_explain import explain_queue
-from maar.core.views.queue_explain_text import queue_explanation_lines
-from maar.core.views.queue_shares import queue_shares
-from maar.core.views.queue_tree import Namespaces, is_settled, queue_tree, tree_data
-from maar.core.views.queue_words import explanation_data
-from maar.core.views.tree_text import tree_lines
 
 if TYPE_CHECKING:  # a client takes longer to import than most commands take to run
     from maar.cli.cluster.client import ClusterClient

@@ -99,7 +99,7 @@ async def _run(  # the flags
         await _check_job_before(cluster, request)
     here = Environment({}, []) if no_env else travelling()
     place = await place_of(cluster, image, here.sent)
-    withheld = [one for one in here.withheld if one not in (request.variables or {})]
+    withheld = [name for name in here.withheld if name not in (request.variables or {})]
     if place.folder and withheld:
         typer.echo(
             f"note: {', '.join(withheld)} look{'s' if len(withheld) == 1 else ''} like secrets and"
@@ -146,12 +146,12 @@ def _seconds(text: str) -> int:
     if not text:
         return 0
     try:
-        found = seconds(text)
+        limit = seconds(text)
     except BadDurationError as error:
         raise typer.BadParameter(f"--time {error}") from None
-    if found < 1:
+    if limit < 1:
         raise typer.BadParameter(f"--time {text}: write at least 1s")
-    return int(found)
+    return int(limit)
 
 
 def _resources(cpus: str, memory: str, gpus: int) -> dict[str, str]:
@@ -159,17 +159,17 @@ def _resources(cpus: str, memory: str, gpus: int) -> dict[str, str]:
     from maar.embedded.nodes.gpus import GPU  # noqa: PLC0415
 
     asked = {CPU: cpus, MEMORY: memory, GPU: str(gpus) if gpus else ""}
-    found = {resource: text for resource, text in asked.items() if text}
-    for resource, text in found.items():
+    amounts = {resource: text for resource, text in asked.items() if text}
+    for resource, text in amounts.items():
         try:
             amount(resource, text)
         except BadAmountError as error:
             raise typer.BadParameter(str(error)) from None
-    return found
+    return amounts
 
 
 def _array(text: str, replicas: int) -> tuple[int, ...]:
-    from maar.cli.run.array import BadArrayError, indices  # noqa: PLC0415
+    from maar.cli.run.job import BadArrayError, indices  # noqa: PLC0415
 
     if not text:
         return ()

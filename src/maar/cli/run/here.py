@@ -62,11 +62,11 @@ async def place_of(cluster: "ClusterClient", image: str, environment: Mapping[st
 async def _nodes(cluster: "ClusterClient", labels: str) -> list[str]:
     """The names of nodes with labels; none where nodes may not be read."""
     try:
-        found = await cluster.all(Node, labels)
+        nodes = await cluster.all(Node, labels)
     except CommandError:
         return []
-    named = (one.get("metadata") for one in found)
-    return [str(one.get("name")) for one in named if isinstance(one, dict)]
+    named = (node.get("metadata") for node in nodes)
+    return [str(metadata.get("name")) for metadata in named if isinstance(metadata, dict)]
 
 
 def travelling(environment: Mapping[str, str] = os.environ) -> Environment:
@@ -97,12 +97,12 @@ def _is_text(value: str) -> bool:
 
 def variables(given: Iterable[str], environment: Mapping[str, str] = os.environ) -> dict[str, str]:
     """The variables of --env: NAME=VALUE, or NAME with the value that it has here."""
-    found: dict[str, str] = {}
-    for one in given:
-        name, equals, value = one.partition("=")
+    chosen: dict[str, str] = {}
+    for text in given:
+        name, equals, value = text.partition("=")
         if not _NAME.fullmatch(name):
-            raise CommandError(f"--env {one}: {name!r} is no name of a variable; write NAME=VALUE")
+            raise CommandError(f"--env {text}: {name!r} is no name of a variable; write NAME=VALUE")
         if not equals and name not in environment:
             raise CommandError(f"--env {name}: it is not set here; write {name}=VALUE")
-        found[name] = value if equals else environment[name]
-    return found
+        chosen[name] = value if equals else environment[name]
+    return chosen

@@ -1,4 +1,4 @@
-"""The Job that `maar run` makes of a command line."""
+"""The Job that `maar run` makes of a command line; indices of arrays are `0-99`, `1,3,5`, `0-90:10`."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -106,3 +106,33 @@ def name_for(command: Sequence[str], suffix: str) -> str:
 def _literally(word: str) -> str:
     """A word that Kubernetes leaves as it is: in commands and variables $(NAME) stands for something else."""
     return word.replace("$", "$$")
+
+
+MOST: Final = 10_000
+
+_PART: Final = re.compile(r"(\d{1,9})(?:-(\d{1,9})(?::(\d{1,9}))?)?")
+
+
+class BadArrayError(ValueError):
+    """Text that names no indices: what is wrong, and what to write."""
+
+
+def indices(text: str) -> tuple[int, ...]:
+    """The indices that a text names, in its order."""
+    if "%" in text:
+        raise BadArrayError(
+            f"{text!r}: how many run at a time cannot be limited here; give the queue a capability instead"
+        )
+    chosen: dict[int, None] = {}
+    for part in text.split(","):
+        match = _PART.fullmatch(part.strip())
+        if match is None:
+            raise BadArrayError(f"{text!r}: {part!r} is no index or range; write 0-99, 1,3,5 or 0-90:10")
+        first, last, step = int(match[1]), int(match[2] or match[1]), int(match[3] or 1)
+        if last < first or not step:
+            raise BadArrayError(f"{text!r}: {part!r} has no index; write the smaller number first")
+        named = range(first, last + 1, step)
+        if len(chosen) + len(named) > MOST:
+            raise BadArrayError(f"{text!r} has more than {MOST:,} indices; make several arrays of it")
+        chosen |= dict.fromkeys(named)
+    return tuple(chosen)

@@ -61,9 +61,9 @@ def _spec(spec: Document) -> Iterator[str]:
     yield from _pairs(1, [("Min Available", spec.get("minAvailable"))])
     yield f"{_STEP}Plugins:"
     plugins = _map(spec, "plugins")
-    known = [("Env", "env"), ("Ssh", "ssh")]
+    shown = [("Env", "env"), ("Ssh", "ssh")]
     yield from _pairs(
-        2, [(label, json.dumps(plugins[name] or [])) for label, name in known if name in plugins]
+        2, [(label, json.dumps(plugins[name] or [])) for label, name in shown if name in plugins]
     )
     yield from _pairs(1, [("Scheduler Name", spec.get("schedulerName"))])
     yield f"{_STEP}Tasks:"
@@ -87,9 +87,13 @@ def _status(status: Document, *, with_conditions: bool) -> Iterator[str]:
     conditions = _list(status, "conditions")
     if conditions and with_conditions:
         yield f"{_STEP}Conditions:"
-        for one in conditions:
+        for condition in conditions:
             yield from _pairs(
-                2, [("Status", one.get("status")), ("TransitionTime", one.get("lastTransitionTime"))]
+                2,
+                [
+                    ("Status", condition.get("status")),
+                    ("TransitionTime", condition.get("lastTransitionTime")),
+                ],
             )
 
 
@@ -100,9 +104,11 @@ def _events(events: Sequence[EventSummary], now: float) -> Iterator[str]:
     yield "Events:"
     yield _row(_EVENT_HEADINGS)
     yield _row(["-" * len(heading) for heading in _EVENT_HEADINGS])
-    for one in newest_last(events):
-        source = one.source.component or one.reporting_component
-        yield _row((one.type, one.reason, since(one.last_seen, now), source, " ".join(one.message.split())))
+    for event in newest_last(events):
+        source = event.source.component or event.reporting_component
+        yield _row(
+            (event.type, event.reason, since(event.last_seen, now), source, " ".join(event.message.split()))
+        )
 
 
 def _row(cells: Sequence[str]) -> str:
@@ -120,11 +126,11 @@ def _tree(level: int, values: Mapping[str, object]) -> Iterator[str]:
                 yield from _tree(level + 1, value)
         elif isinstance(value, list):
             yield label
-            for one in value:
-                if isinstance(one, dict):
-                    yield from _tree(level + 1, one)
+            for item in value:
+                if isinstance(item, dict):
+                    yield from _tree(level + 1, item)
                 else:
-                    yield f"{_STEP * (level + 1)}{one}"
+                    yield f"{_STEP * (level + 1)}{item}"
         elif value is not None:
             yield f"{label}\t{value}"
 
@@ -146,4 +152,6 @@ def _map(document: Document, name: str) -> Document:
 
 def _list(document: Document, name: str) -> list[Document]:
     value = document.get(name)
-    return [cast(Document, one) for one in value if isinstance(one, dict)] if isinstance(value, list) else []
+    return (
+        [cast(Document, item) for item in value if isinstance(item, dict)] if isinstance(value, list) else []
+    )

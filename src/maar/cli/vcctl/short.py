@@ -2,31 +2,37 @@
 
 import os
 import shlex
+from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
+from functools import partial
 from typing import Annotated, Final
 
 import typer
 
+from maar.cli.cluster.access import Access
 from maar.cli.completion import names_of
 from maar.cli.failure import CommandError
-from maar.cli.job.document import PlainJob
 from maar.cli.option_groups import with_groups
-from maar.cli.queue.amounts import amounts
-from maar.cli.queue.vcctl import ServerFlags
-from maar.cli.vcctl.failure import failing_as, named
-from maar.cli.vcctl.job import AMOUNTS, LimitsOption, RequestsOption
-from maar.cli.vcctl.work import command_job, delete_job, list_jobs, run_file, run_job, view_job
+from maar.cli.vcctl.flags import (
+    AllNamespacesOption,
+    JobFileOption,
+    JobFilters,
+    ServerFlags,
+    SizeFlags,
+    failing_as,
+    key_of,
+)
+from maar.cli.vcctl.work import delete_job, list_jobs, resume_job, run_job, suspend_job, view_job
+from maar.core.model.job import Job
 from maar.core.model.namespace import Namespace
 from maar.core.model.queue import Queue
-from maar.core.views.job_summary import JobSummary
 
 _IMAGE: Final = "VOLCANO_DEFAULT_IMAGE"
 _SCHEDULER: Final = "VOLCANO_SCHEDULER_NAME"
 _NAMESPACE: Final = "VOLCANO_DEFAULT_JOB_NAMESPACE"
 
 NameOption = Annotated[
-    str, typer.Option("--name", "-n", help="The name of the job.", autocompletion=names_of(JobSummary))
+    str, typer.Option("--name", "-n", help="The name of the job.", autocompletion=names_of(Job))
 ]
 NamespaceOption = Annotated[
     str,
@@ -48,7 +54,7 @@ class JobFlags:
 
     def key(self, verb: str) -> str:
         """The key of the job."""
-        return f"{self.place}/{named(self.name, verb)}"
+        return key_of(self.name, self.place, verb)
 
     @property
     def place(self) -> str:
@@ -59,16 +65,11 @@ class JobFlags:
 @with_groups
 def vsub(  # noqa: PLR0913  # the flags of the command
     *,
-    filename: Annotated[
-        Path | None, typer.Option("--filename", "-f", help="A YAML file with one job.")
-    ] = None,
+    filename: JobFileOption = None,
     image: Annotated[
         str, typer.Option("--image", "-i", help=f"The image; ${_IMAGE} or busybox unless set.")
     ] = "",
-    minimum: Annotated[int, typer.Option("--min", "-m", help="How many pods start together.")] = 1,
-    replicas: Annotated[int, typer.Option("--replicas", "-r", help="How many pods it has.")] = 1,
-    requests: RequestsOption = None,
-    limits: LimitsOption = None,
+    size: SizeFlags,
     scheduler: Annotated[
         str, typer.Option("--scheduler", "-S", help=f"The scheduler; ${_SCHEDULER} or volcano unless set.")
     ] = "",
@@ -81,37 +82,22 @@ def vsub(  # noqa: PLR0913  # the flags of the command
 ) -> None:
     """Run a job, from flags or from a file."""
     with failing_as(""):
-        if filename is not None:
-            made = run_file(server.access, filename, job.place)
-        else:
-            usual = amounts(AMOUNTS)
-            plain = PlainJob(
-                job.name,
-                job.place,
-                image or os.environ.get(_IMAGE, "") or "busybox",
-                replicas,
-                minimum,
-                requests or usual,
-                limits or usual,
-                queue,
-                scheduler or os.environ.get(_SCHEDULER, "") or "volcano",
-                _words(command),
-            )
-            made = run_job(server.access, plain)
-    typer.echo(f"run job {made} successfully")
+        plain = size.job(
+            job.name,
+            job.place,
+            image or os.environ.get(_IMAGE, "") or "busybox",
+            scheduler or os.environ.get(_SCHEDULER, "") or "volcano",
+            queue=queue,
+            command=_words(command) if filename is None else (),
+        )
+        run_job(server.access, plain, filename)
 
 
 @with_groups
 def vjobs(
     *,
-    all_namespaces: Annotated[bool, typer.Option("--all-namespaces", help="Of all namespaces.")] = False,
-    queue: Annotated[
-        str, typer.Option("--queue", "-q", help="Only jobs of this queue.", autocompletion=names_of(Queue))
-    ] = "",
-    scheduler: Annotated[str, typer.Option("--scheduler", "-S", help="Only jobs of this scheduler.")] = "",
-    selector: Annotated[
-        str, typer.Option("--selector", help="Only jobs with this text in their names.")
-    ] = "",
+    all_namespaces: AllNamespacesOption = False,
+    filters: JobFilters,
     job: JobFlags,
     server: ServerFlags,
 ) -> None:
@@ -120,30 +106,23 @@ def vjobs(
         if job.name:
             view_job(server.access, job.key("view"), with_conditions=False)
         else:
-            place = "" if all_namespaces else job.place
-            list_jobs(server.access, place, queue=queue, scheduler=scheduler, substring=selector)
+            list_jobs(server.access, "" if all_namespaces else job.place, filters)
 
 
-@with_groups
-def vcancel(*, job: JobFlags, server: ServerFlags) -> None:
-    """Cancel a job: it is deleted."""
-    with failing_as(""):
-        delete_job(server.access, job.key("cancel"))
-    typer.echo(f"cancel job {job.name} successfully")
+def _program(verb: str, sentence: str, work: Callable[[Access, str], None]) -> Callable[..., None]:
+    """A program that does something to one job."""
+
+    def program(*, job: JobFlags, server: ServerFlags) -> None:
+        with failing_as(""):
+            work(server.access, job.key(verb))
+
+    program.__doc__ = sentence
+    return with_groups(program)
 
 
-@with_groups
-def vsuspend(*, job: JobFlags, server: ServerFlags) -> None:
-    """Suspend a job."""
-    with failing_as(""):
-        command_job(server.access, job.key("suspend"), "AbortJob")
-
-
-@with_groups
-def vresume(*, job: JobFlags, server: ServerFlags) -> None:
-    """Resume a job."""
-    with failing_as(""):
-        command_job(server.access, job.key("resume"), "ResumeJob")
+vcancel: Final = _program("cancel", "Cancel a job: it is deleted.", partial(delete_job, verb="cancel"))
+vsuspend: Final = _program("suspend", "Suspend a job.", suspend_job)
+vresume: Final = _program("resume", "Resume a job.", resume_job)
 
 
 def _words(command: str) -> list[str]:

@@ -10,10 +10,13 @@ from maar.cli.bus_commands import CommandAction, create_command
 from maar.cli.cluster.access import Access, on_cluster
 from maar.cli.failure import CommandError
 from maar.cli.job.document import PlainJob
-from maar.cli.submission import Submission, read_submissions, submit
+from maar.cli.submission import Submission, name_in, read_submissions, submit
+from maar.cli.vcctl.columns import JOBS
 from maar.cli.vcctl.describe import describe
-from maar.cli.vcctl.job_table import job_table
-from maar.core.views.job_summary import EventSummary, JobSummary
+from maar.cli.vcctl.flags import NOTHING, JobFilters
+from maar.core.model.job import Job
+from maar.core.model.metadata import Object
+from maar.core.views.job_summary import EventSummary
 
 if TYPE_CHECKING:  # a client takes longer to import than most commands take to run
     from maar.cli.cluster.client import ClusterClient
@@ -21,71 +24,73 @@ if TYPE_CHECKING:  # a client takes longer to import than most commands take to 
 _ENDINGS: Final = (".yaml", ".yml")
 
 
-def run_file(access: Access, file: Path, namespace: str) -> str:
-    """Make the one job of a file in a namespace; give its name."""
-    if not any(ending in file.name for ending in _ENDINGS):
-        raise CommandError(f"only support yaml file, not {file}; name a file that ends in .yaml")
-    found = read_submissions([file], (JobSummary,), "vcctl job run")
-    if len(found) > 1:
-        raise CommandError(f"{file} has {len(found)} documents; maar job run -f takes several")
-    written = found[0].document.get("metadata")
-    metadata = {**written, "namespace": namespace} if isinstance(written, dict) else {}
-    return _make(access, {**found[0].document, "metadata": metadata}, found[0].place)
-
-
-def run_job(access: Access, job: PlainJob) -> str:
-    """Make a job from flags; give its name."""
-    if not job.name:
+def run_job(access: Access, job: PlainJob, file: Path | None) -> None:
+    """Make the one job of a file, in the namespace of the flags, or the job that flags describe."""
+    if file is not None:
+        made = _make(access, _job_in(file, job.namespace))
+    elif job.name:
+        made = _make(access, Submission(Job, job.document()))
+    else:
         raise CommandError("job name cannot be left blank")
-    return _make(access, job.document())
+    typer.echo(f"run job {made} successfully")
 
 
-def list_jobs(
-    access: Access, namespace: str, *, queue: str = "", scheduler: str = "", substring: str = ""
-) -> None:
-    """Print jobs in Volcano's columns; `substring` is looked for in their names."""
-    found = on_cluster(access, lambda cluster: cluster.objects(JobSummary, namespace))
-    jobs = [
-        job
-        for job in found
-        if queue in ("", job.spec.queue)
-        and scheduler in ("", job.spec.scheduler_name)
-        and substring in job.metadata.name
-    ]
-    typer.echo(job_table(jobs, with_namespace=not namespace) if jobs else "No resources found")
+def list_jobs(access: Access, namespace: str, filters: JobFilters) -> None:
+    """Print jobs in Volcano's columns."""
+    jobs = on_cluster(access, lambda cluster: cluster.objects(Job, namespace))
+    jobs = [job for job in jobs if filters.keep(job)]
+    typer.echo(JOBS.table(jobs, with_namespace=not namespace) if jobs else NOTHING)
 
 
 def view_job(access: Access, key: str, *, with_conditions: bool = True) -> None:
     """Print all of a job, and its events."""
 
     async def work(cluster: "ClusterClient") -> None:
-        job = await cluster.get(JobSummary, key)
+        job = await cluster.get(Job, key)
         namespace, _, name = key.partition("/")
-        found = await cluster.objects(EventSummary, namespace, fields=f"involvedObject.name={name}")
-        events = [one for one in found if one.involved_object.kind == "Job"]
+        events = await cluster.objects(EventSummary, namespace, fields=f"involvedObject.name={name}")
+        events = [event for event in events if event.involved_object.kind == "Job"]
         typer.echo(describe(job, events, time.time(), with_conditions=with_conditions))
 
     on_cluster(access, work)
 
 
-def command_job(access: Access, key: str, action: CommandAction) -> None:
-    """Create a Command for a job."""
+def suspend_job(access: Access, key: str) -> None:
+    """Create the Command that suspends a job."""
+    command(access, Job, key, "AbortJob")
+
+
+def resume_job(access: Access, key: str) -> None:
+    """Create the Command that resumes a job."""
+    command(access, Job, key, "ResumeJob")
+
+
+def command(access: Access, kind: type[Object], key: str, action: CommandAction) -> None:
+    """Create a Command for an object, as Volcano's clients do; a controller carries it out."""
 
     async def work(cluster: "ClusterClient") -> None:
-        await create_command(cluster, JobSummary, await cluster.get(JobSummary, key), action)
+        await create_command(cluster, kind, await cluster.get(kind, key), action)
 
     on_cluster(access, work)
 
 
-def delete_job(access: Access, key: str) -> None:
-    """Delete a job."""
-    on_cluster(access, lambda cluster: cluster.delete(JobSummary, key))
+def delete_job(access: Access, key: str, *, verb: str) -> None:
+    """Delete a job, and say so in the words of the command."""
+    on_cluster(access, lambda cluster: cluster.delete(Job, key))
+    typer.echo(f"{verb} job {key.partition('/')[2]} successfully")
 
 
-def _make(access: Access, document: dict[str, object], place: str = "") -> str:
-    async def work(cluster: "ClusterClient") -> str:
-        made = await submit(cluster, Submission(JobSummary, document, place), "", dry_run=False)
-        metadata = made.get("metadata")
-        return str(metadata.get("name", "")) if isinstance(metadata, dict) else ""
+def _job_in(file: Path, namespace: str) -> Submission:
+    if not any(ending in file.name for ending in _ENDINGS):
+        raise CommandError(f"only support yaml file, not {file}; name a file that ends in .yaml")
+    submissions = read_submissions([file], (Job,), "vcctl job run")
+    if len(submissions) > 1:
+        raise CommandError(f"{file} has {len(submissions)} documents; maar job run -f takes several")
+    job = submissions[0]
+    written = job.document.get("metadata")
+    metadata = {**written, "namespace": namespace} if isinstance(written, dict) else {}
+    return Submission(Job, {**job.document, "metadata": metadata}, job.place)
 
-    return on_cluster(access, work)
+
+def _make(access: Access, submission: Submission) -> str:
+    return name_in(on_cluster(access, lambda cluster: submit(cluster, submission, "", dry_run=False)))

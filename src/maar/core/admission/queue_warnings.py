@@ -4,13 +4,13 @@ from collections.abc import Iterator, Mapping
 from typing import Final
 
 from maar.core.admission.levels import guaranteed_in_all
-from maar.core.admission.plain import brief
+from maar.core.admission.plain import below, brief
 from maar.core.admission.queue_case import QueueCase
 from maar.core.admission.queue_rules import guarantee_field
 from maar.core.admission.request import Problem
 from maar.core.admission.rulebook import Rule
 from maar.core.admission.sum_rules import over_total
-from maar.core.model.queue import DEFAULT, ROOT
+from maar.core.model.queue import DEFAULT, ROOT, Queue
 from maar.core.model.queue_state import asked_to_close_by
 from maar.core.model.resources import precisely
 
@@ -60,10 +60,45 @@ def guarantee_too_large(queue: QueueCase) -> Iterator[Problem]:
 
 
 def deserved(queue: QueueCase) -> Iterator[Problem]:
-    """A deserved of Volcano's capacity plugin has no effect."""
-    if queue.spec.deserved and (queue.old is None or queue.old.spec.deserved != queue.spec.deserved):
-        sentence = "has no effect in Maar: shares come from weights; set spec.weight or spec.guarantee"
-        yield Problem("spec.deserved", brief(str(queue.spec.deserved)), sentence)
+    """A soft guarantee counts from guarantee to capability, and children's within their parent's."""
+    is_changed = queue.old is None or queue.old.spec.deserved != queue.spec.deserved
+    if is_changed or queue.is_resized:
+        guaranteed = queue.known.reservations.declared(queue.new)
+        for resource, units in queue.spec.deserved.items():
+            most, least = queue.spec.capability.get(resource, units), guaranteed.get(resource, 0)
+            if units > most:
+                yield _counts_as(resource, units, "above the capability: it counts as that, {}", most)
+            elif units < least:
+                yield _counts_as(resource, units, "below the guarantee: it counts as that, {}", least)
+    if is_changed or queue.is_moved:
+        parent = queue.known.queue(queue.new.parent)
+        if parent is not None and ROOT not in (parent.metadata.name, queue.name):
+            yield from _beyond_parent(queue, parent, {**_children_of(queue, parent), queue.name: queue.new})
+        yield from _beyond_parent(queue, queue.new, _children_of(queue, queue.new))
+
+
+def _counts_as(resource: str, units: int, words: str, amount: int) -> Problem:
+    sentence = f"is {precisely(resource, units)}, {words.format(precisely(resource, amount))}"
+    return Problem(below("spec.deserved", resource), precisely(resource, units), sentence)
+
+
+def _children_of(queue: QueueCase, parent: Queue) -> dict[str, Queue]:
+    found = {name: queue.known.queue(name) for name in queue.known.children(parent.metadata.name)}
+    return {name: one for name, one in found.items() if one is not None}
+
+
+def _beyond_parent(queue: QueueCase, parent: Queue, children: Mapping[str, Queue]) -> Iterator[Problem]:
+    """Soft guarantees of children that come to more than their parent declares."""
+    for resource, most in parent.spec.deserved.items():
+        together = sum(one.spec.deserved.get(resource, 0) for one in children.values())
+        if together > most and (parent is queue.new or resource in queue.spec.deserved):
+            name, amounts = parent.metadata.name, (precisely(resource, together), precisely(resource, most))
+            sentence = (
+                f"leaves the children of {name} {resource} {amounts[0]} together, and {name} itself sets "
+                f"{amounts[1]}: where it gets no more, each of theirs holds to the same part"
+            )
+            units = precisely(resource, queue.spec.deserved[resource])
+            yield Problem(below("spec.deserved", resource), units, sentence)
 
 
 def default_parent(queue: QueueCase) -> Iterator[Problem]:

@@ -3,10 +3,9 @@
 from collections.abc import Callable, Collection
 from datetime import tzinfo
 
-from maar.core.controllers.controller import Controller
+from maar.core.controllers.cluster_view import ClusterController
 from maar.core.controllers.cron_jobs import CronJobs
-from maar.core.controllers.job_flows import JobFlows
-from maar.core.controllers.job_templates import JobTemplates
+from maar.core.controllers.job_flows import JobFlows, JobTemplates
 from maar.core.controllers.jobs.controller import Jobs
 from maar.core.controllers.pod_groups import MissingGroups
 from maar.core.controllers.queue_states import QueueStates
@@ -22,7 +21,7 @@ def all_controllers(
     plugins: JobPlugins,
     zone: Callable[[str], tzinfo | None],
     only_schedulers: Collection[str] = (),
-) -> tuple[Controller, ...]:
+) -> tuple[ClusterController, ...]:
     """All controllers; only where no other scheduler than these runs can one say that pods are not served."""
     unserved = (UnservedPods(only_schedulers),) if only_schedulers else ()
     jobs = (Jobs(plugins, new_key), CronJobs(zone), JobFlows(), JobTemplates())

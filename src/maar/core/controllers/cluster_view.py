@@ -1,97 +1,69 @@
 """What the controllers know of a cluster: one copy for all of them, kept event by event.
 
-Every event gives the changes that it made, each with the object before and after; controllers map these
-to the keys that they have to look at. Of kinds with many or large objects only what a controller reads is
-kept: of a pod what its group is made from and how it stands in its job, of a job that is over no templates,
-of a workload what it says about groups.
-The indexes let a controller find what belongs to a key without walking all objects of a kind.
+Every event gives the changes that it made, each with the object before and after; controllers map
+these to the keys that they have to look at. Of kinds with many or large objects only what a
+controller reads is kept: of a pod what its group is made from and how it stands in its job, of a
+job that is over no templates, of a workload what it says about groups. The indexes let a
+controller find what belongs to a key without walking all objects of a kind.
 """
 
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import Final, TypeVar
+from datetime import datetime
+from typing import Final, Protocol, TypeVar
 
 import msgspec
 
-from maar.core.controllers.changed import Changed
-from maar.core.controllers.group_template import Member, group_name, member, of_deployment
-from maar.core.controllers.index import Index
-from maar.core.controllers.job_owners import JobOwnerChange, JobOwners
+from maar.core.controllers.changes import (
+    AnyChange,
+    BatchJobChanged,
+    ClaimChanged,
+    CommandChanged,
+    JobChanged,
+    JobPodChanged,
+    NamespaceChanged,
+    OtherPodChanged,
+    OwnerChanged,
+    PodChanged,
+    PodGroupChanged,
+    QueueChanged,
+    QuotaChanged,
+    SuspendableJob,
+    claims_of,
+    job_of_command,
+    job_to_suspend,
+    label_of_namespace,
+    label_of_quota,
+    queue_and_phase,
+    queue_of_command,
+    queue_of_job,
+    suspendable,
+    waits_for,
+    without_templates,
+)
+from maar.core.controllers.group_template import Member, Owners, group_name, member, of_deployment
+from maar.core.controllers.index import Index, put
+from maar.core.controllers.job_owners import JobOwners
 from maar.core.controllers.jobs.dependencies import job_before
 from maar.core.controllers.jobs.pods import JobPod, is_answered, job_pod
-from maar.core.controllers.owners import Owner, Owners
 from maar.core.controllers.queue_counts import JOBS, QueueCounts
-from maar.core.controllers.suspendable_jobs import SuspendableJob, job_to_suspend, suspendable
+from maar.core.controllers.work_queue import Controller, WorkQueue
 from maar.core.model.events import AnyObject, Event, Upserted
-from maar.core.model.job import FINISHED_JOBS, Command, Job
-from maar.core.model.namespace import QUOTA_LABEL, Namespace, ResourceQuota, quota_label
-from maar.core.model.pod import QUEUE_ANNOTATION, Pod
+from maar.core.model.job import Command, Job
+from maar.core.model.namespace import Namespace, ResourceQuota
+from maar.core.model.pod import Pod
 from maar.core.model.pod_group import PodGroup
 from maar.core.model.priority_class import PriorityClass
 from maar.core.model.queue import Queue
 from maar.core.model.workload import WORKLOADS, BatchJob, Workload
 from maar.core.model.writes import ControllerWrite, Create, Delete, Ensure
 
-T = TypeVar("T")
+_T = TypeVar("_T")
 
 _BATCH_JOB: Final = BatchJob.kind_name()
 _OVER: Final = ("Completed", "Terminated", "Failed")  # for ever
 
 ResourcePath = tuple[str, str]  # the kind and the key of an object
-
-
-class QueueChanged(Changed[Queue]):
-    """A queue."""
-
-
-class PodGroupChanged(Changed[PodGroup]):
-    """A pod group."""
-
-
-class JobChanged(Changed[Job]):
-    """A job."""
-
-
-class JobPodChanged(Changed[JobPod]):
-    """A pod of a job."""
-
-
-class ClaimChanged(Changed[str]):
-    """A volume claim, by its uid."""
-
-
-class CommandChanged(Changed[Command]):
-    """A command."""
-
-
-class NamespaceChanged(Changed[Namespace]):
-    """A namespace."""
-
-
-class QuotaChanged(Changed[ResourceQuota]):
-    """A resource quota."""
-
-
-class OwnerChanged(Changed[Owner]):
-    """A workload that makes pods."""
-
-
-class BatchJobChanged(Changed[SuspendableJob]):
-    """A Job of batch/v1."""
-
-
-class PodChanged(Changed[Member]):
-    """A pod of our scheduler."""
-
-
-class OtherPodChanged(Changed[str]):
-    """The scheduler that a pod of another scheduler waits for."""
-
-
-AnyChange = (
-    QueueChanged | PodGroupChanged | JobChanged | CommandChanged | NamespaceChanged | QuotaChanged
-    | OwnerChanged | BatchJobChanged | PodChanged | OtherPodChanged | JobPodChanged | ClaimChanged
-    | JobOwnerChange
-)  # fmt: skip
 
 
 @dataclass(eq=False)
@@ -131,8 +103,13 @@ class ClusterView:
     refusals: dict[str, dict[ResourcePath, str]] = field(default_factory=dict)
     objects_made: dict[str, dict[ResourcePath, str]] = field(default_factory=dict)
 
+    def changes(self, events: Iterable[Event]) -> Iterator[AnyChange]:
+        """Take events in one by one; what each has changed is given before the next is taken in."""
+        for event in events:
+            yield from self.feed(event)
+
     def feed(self, event: Event) -> list[AnyChange]:
-        """Take events in; returns what has changed."""
+        """Take an event in; returns what has changed."""
         if isinstance(event, Upserted):
             return self._put(type(event.object).__name__, event.object.key, event.object)
         return self._put(event.kind, event.key, None)
@@ -141,18 +118,18 @@ class ClusterView:
         """Know what became of a write for a job; None where it was carried out."""
         if not isinstance(write, Create | Ensure | Delete) or not write.about:
             return
-        place, job = (write.kind, write.key), write.about
+        path, job = (write.kind, write.key), write.about
         if isinstance(write, Delete):
             if refusal is None:
-                self.objects_made.setdefault(job, {})[place] = ""
+                self.objects_made.setdefault(job, {})[path] = ""
         elif refusal is None:
             self.refusals.pop(job, None)
-            known = self.jobs.get(job)
-            if isinstance(write, Ensure) and known is not None:
-                made = f"{known.metadata.uid}/{known.metadata.generation}"
-                self.objects_made.setdefault(job, {})[place] = made
+            owner = self.jobs.get(job)
+            if isinstance(write, Ensure) and owner is not None:
+                made = f"{owner.metadata.uid}/{owner.metadata.generation}"
+                self.objects_made.setdefault(job, {})[path] = made
         elif write.about_kind == "Job" and job in self.jobs:
-            self.refusals.setdefault(job, {})[place] = refusal
+            self.refusals.setdefault(job, {})[path] = refusal
 
     def _put(self, kind: str, key: str, new: AnyObject | None) -> list[AnyChange]:  # noqa: C901  one line a kind
         changes: list[AnyChange] = []
@@ -170,9 +147,9 @@ class ClusterView:
                 changes = [*self.job_owners.put(kind, key, new)]
             case "PersistentVolumeClaim":
                 uid = None if new is None else new.metadata.uid
-                changes = [ClaimChanged(key, _set(self.claims, key, uid), uid)]
+                changes = [ClaimChanged(key, put(self.claims, key, uid), uid)]
             case "PriorityClass":
-                _set(self.priorities, key, new.value if isinstance(new, PriorityClass) else None)
+                put(self.priorities, key, new.value if isinstance(new, PriorityClass) else None)
             case "Command":
                 changes = [self._put_command(key, _as(Command, new))]
             case "Namespace":
@@ -186,13 +163,13 @@ class ClusterView:
         return changes
 
     def _put_queue(self, key: str, new: Queue | None) -> QueueChanged:
-        old = _set(self.queues, key, new)
+        old = put(self.queues, key, new)
         self.counts.place(key, new.parent if new is not None else None)
         return QueueChanged(key, old, new)
 
     def _put_group(self, key: str, new: PodGroup | None) -> PodGroupChanged:
-        old = _set(self.groups, key, new)
-        before, after = place_of_group(old), place_of_group(new)
+        old = put(self.groups, key, new)
+        before, after = queue_and_phase(old), queue_and_phase(new)
         if before != after:
             if before is not None:
                 self.counts.add(*before, -1)
@@ -202,8 +179,8 @@ class ClusterView:
 
     def _put_job(self, key: str, new: Job | None) -> JobChanged:
         if new is not None and new.status.state.phase in _OVER:
-            new = _without_templates(new)
-        old = _set(self.jobs, key, new)
+            new = without_templates(new)
+        old = put(self.jobs, key, new)
         before, after = queue_of_job(old), queue_of_job(new)
         if before != after:
             if before is not None:
@@ -213,9 +190,7 @@ class ClusterView:
         self.jobs_after.move(
             key, job_before(old) if old is not None else None, job_before(new) if new is not None else None
         )
-        named, names = _claims_of(old), _claims_of(new)
-        for claim in {*named, *names}:
-            self.jobs_of_claim.move(key, claim if claim in named else None, claim if claim in names else None)
+        self.jobs_of_claim.move_all(key, claims_of(old), claims_of(new))
         if new is None or (old is not None and old.metadata.uid != new.metadata.uid):
             self.refusals.pop(key, None)
             self.objects_made.pop(key, None)
@@ -224,7 +199,7 @@ class ClusterView:
 
     def _forget_vanished(self, key: str, job: Job | None) -> None:
         """Forget pods that vanished unseen once the status of their job has what became of them."""
-        for pod in [self.job_pods[one] for one in self.pods_of_job.keys(key)]:
+        for pod in [self.job_pods[pod_key] for pod_key in self.pods_of_job.keys(key)]:
             if pod.is_gone and (job is None or is_answered(pod, job)):
                 del self.job_pods[pod.key]
                 self.pods_of_job.move(pod.key, key, None)
@@ -238,23 +213,23 @@ class ClusterView:
             job = self.jobs.get(old.job)
             if job is not None and job.metadata.uid == old.owner_uid:
                 new = msgspec.structs.replace(old, is_gone=True)
-        _set(self.job_pods, key, new)
+        put(self.job_pods, key, new)
         self.pods_of_job.move(key, None if old is None else old.job, None if new is None else new.job)
         return [JobPodChanged(key, old, new)]
 
     def _put_command(self, key: str, new: Command | None) -> CommandChanged:
-        old = _set(self.commands, key, new)
+        old = put(self.commands, key, new)
         self.commands_to_queue.move(key, queue_of_command(old), queue_of_command(new))
         self.commands_to_job.move(key, job_of_command(old), job_of_command(new))
         return CommandChanged(key, old, new)
 
     def _put_namespace(self, key: str, new: Namespace | None) -> NamespaceChanged:
-        old = _set(self.namespaces, key, new)
+        old = put(self.namespaces, key, new)
         self.namespaces_by_label.move(key, label_of_namespace(old), label_of_namespace(new))
         return NamespaceChanged(key, old, new)
 
     def _put_quota(self, key: str, new: ResourceQuota | None) -> QuotaChanged:
-        old = _set(self.quotas, key, new)
+        old = put(self.quotas, key, new)
         namespace = key.partition("/")[0]
         self.quotas_of_namespace.move(
             key, None if old is None else namespace, None if new is None else namespace
@@ -285,16 +260,16 @@ class ClusterView:
 
     def _put_batch_job(self, key: str, job: BatchJob | None) -> BatchJobChanged:
         new = None if job is None else suspendable(job)
-        old = _set(self.batch_jobs, key, new)
+        old = put(self.batch_jobs, key, new)
         self.batch_jobs_of_group.move(key, old and old.group, new and new.group)
         return BatchJobChanged(key, old, new)
 
     def _put_pod(self, key: str, pod: Pod | None) -> list[AnyChange]:
         is_ours = pod is not None and pod.spec.scheduler_name == self.scheduler_name
         new = self._with_deployment(key, member(pod)) if pod is not None and is_ours else None
-        other = _waits_for(pod) if pod is not None and not is_ours else None
-        old = _set(self.pods, key, new)
-        waited = _set(self.waiting_elsewhere, key, other)
+        other = waits_for(pod) if pod is not None and not is_ours else None
+        old = put(self.pods, key, new)
+        waited = put(self.waiting_elsewhere, key, other)
         changes = self._put_job_pod(key, pod)
         if old is not None or new is not None:
             self.pods_of_group.move(key, old and old.group_key, new and new.group_key)
@@ -305,71 +280,15 @@ class ClusterView:
         return changes
 
 
-def place_of_group(group: PodGroup | None) -> tuple[str, str] | None:
-    """The queue that a group names and its phase, as the status of queues counts it."""
-    return None if group is None else (group.spec.queue, (group.status.phase or "Pending").lower())
+class ClusterController(Controller[ClusterView, AnyChange, str, ControllerWrite], Protocol):
+    """One of Maar's own controllers."""
 
 
-def queue_of_command(command: Command | None) -> str | None:
-    """The queue that a command is about; None for commands to jobs."""
-    target = command.target if command is not None else None
-    return target.name if target is not None and target.kind == "Queue" else None
+ClusterQueue = WorkQueue[ClusterView, AnyChange, str, ControllerWrite]
+Reconciled = Iterator[tuple[str, ControllerWrite | datetime]]  # each with its key
+Wanted = Iterator[ControllerWrite | datetime]  # what to write, or when to look again
 
 
-def job_of_command(command: Command | None) -> str | None:
-    """The key of the job that a command is about; None for commands to queues."""
-    target = command.target if command is not None else None
-    if command is None or target is None or target.kind != "Job":
-        return None
-    return Job.key_of(command.metadata.namespace, target.name)
-
-
-def queue_of_job(job: Job | None) -> str | None:
-    """The queue of an unfinished job."""
-    return None if job is None or job.status.state.phase in FINISHED_JOBS else job.spec.queue
-
-
-def label_of_namespace(namespace: Namespace | None) -> str:
-    """The label of quotas of the queue that a namespace names; empty where it names none."""
-    return "" if namespace is None else quota_label(namespace.metadata.annotations.get(QUEUE_ANNOTATION, ""))
-
-
-def label_of_quota(quota: ResourceQuota | None) -> str:
-    """The label of a quota that is Maar's own; empty where it is not."""
-    return "" if quota is None else quota.metadata.labels.get(QUOTA_LABEL, "")
-
-
-def _claims_of(job: Job | None) -> frozenset[str]:
-    """The keys of the volume claims that a job names."""
-    if job is None:
-        return frozenset()
-    namespace = job.metadata.namespace or "default"
-    return frozenset(
-        f"{namespace}/{one.volume_claim_name}" for one in job.spec.volumes if one.volume_claim_name
-    )
-
-
-def _without_templates(job: Job) -> Job:
-    """A job without what only its pods were made from, which is most of it."""
-    tasks = tuple(msgspec.structs.replace(task, template={}) for task in job.spec.tasks)
-    return msgspec.structs.replace(job, spec=msgspec.structs.replace(job.spec, tasks=tasks))
-
-
-def _waits_for(pod: Pod) -> str | None:
-    """The scheduler that a pod waits for; None where it waits for none."""
-    spec = pod.spec
-    is_gated = bool(spec.scheduling_gates) and not pod.has_queue_gate
-    waits = not (spec.node_name or pod.is_finished or pod.is_terminating or is_gated)
-    return spec.scheduler_name or None if waits else None
-
-
-def _set(objects: dict[str, T], key: str, new: T | None) -> T | None:
-    old = objects.pop(key, None) if new is None else objects.get(key)
-    if new is not None:
-        objects[key] = new
-    return old
-
-
-def _as(kind: type[T], one: object) -> T | None:
+def _as(kind: type[_T], value: object) -> _T | None:
     """An object as the kind that it is of; None where it is gone."""
-    return one if isinstance(one, kind) else None
+    return value if isinstance(value, kind) else None

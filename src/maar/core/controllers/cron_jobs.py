@@ -1,23 +1,24 @@
 """Cron jobs: a job for each time of a schedule, and the removal of old ones.
 
-Nothing is remembered between rounds. The last time that had its job is in the status and, until that is
-written, in the annotation of the job itself, so that a restart at any moment neither starts a time twice nor
-loses the latest one. A job has the name of its time: making it again is refused by the API server. A job is
-removed only once the status has its time.
+Nothing is remembered between rounds. The last time that had its job is in the status and, until
+that is written, in the annotation of the job itself, so that a restart at any moment neither
+starts a time twice nor loses the latest one. A job has the name of its time: making it again is
+refused by the API server. A job is removed only once the status has its time.
 
-Of the times that were missed only the latest starts a job, as long as the starting deadline allows. With
-Forbid it waits while an earlier job is unfinished, and starts when that ends, still within the deadline.
+Of the times that were missed only the latest starts a job, as long as the starting deadline
+allows. With Forbid it waits while an earlier job is unfinished, and starts when that ends, still
+within the deadline.
 
-Completed jobs count as successful; Failed, Terminated and Aborted ones as failed. An Aborted job is not
-active, so that it stops no later one; it is active again when it is resumed.
+Completed jobs count as successful; Failed, Terminated and Aborted ones as failed. An Aborted job
+is not active, so that it stops no later one; it is active again when it is resumed.
 """
 
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta, tzinfo
 
-from maar.core.controllers.cluster_view import AnyChange, ClusterView
-from maar.core.controllers.controller import Controller, Reconciled
+from maar.core.controllers.changes import AnyChange
+from maar.core.controllers.cluster_view import ClusterController, ClusterView, Wanted
 from maar.core.controllers.job_owners import (
     COMPLETED,
     FAILED,
@@ -36,60 +37,54 @@ _KIND = CronJob.__name__
 
 
 @dataclass(frozen=True)
-class CronJobs(Controller):
+class CronJobs(ClusterController):
     """Keys are those of cron jobs; `zone` gives a time zone by its IANA name, None where there is none."""
 
     zone: Callable[[str], tzinfo | None]
 
-    def keys(self, change: AnyChange, cluster: ClusterView) -> Iterator[str]:  # noqa: ARG002
+    def keys(self, change: AnyChange, cluster: ClusterView) -> Iterator[str]:
         """The cron jobs that a change concerns."""
         match change:
             case CronJobChanged():
                 yield change.key
             case OwnedJobChanged() if _news(change.before) != _news(change.after):
-                found = (change.before, change.after)
-                yield from {one.owner for one in found if one is not None and one.owner_kind == _KIND}
-            case _:
-                pass
+                states = (change.before, change.after)
+                yield from {job.owner for job in states if job is not None and job.owner_kind == _KIND}
 
-    def reconcile(self, cluster: ClusterView, keys: Collection[str], now: datetime) -> Reconciled:
-        """What has to be written for these cron jobs, and when the next job of each is due."""
-        writes: list[tuple[str, ControllerWrite]] = []
-        wake_at: list[tuple[str, datetime]] = []
-        for key in sorted(keys):
-            cron = cluster.job_owners.cron_jobs.get(key)
-            if cron is None or cron.is_terminating:
-                continue  # its jobs go with it
-            jobs = cluster.job_owners.jobs_of(cron)
-            status = _status(cron, jobs)
-            writes += [(key, write) for write in _news_of_jobs(cron, jobs, status)]
-            writes += [(key, write) for write in _old_jobs(cron, jobs)]
-            if cron.spec.suspend:
-                continue
-            try:
-                zone = self._zone_of(cron)
-                times = times_of(cron.spec.schedule, zone, _created(cron))
-            except (BadScheduleError, _UnknownZoneError) as error:
-                reason = "InvalidSchedule" if isinstance(error, BadScheduleError) else "InvalidTimeZone"
-                field = "schedule" if isinstance(error, BadScheduleError) else "timeZone"
-                writes.append((key, _event(cron, reason, f"spec.{field} {error}", is_warning=True)))
-                continue
-            due = _Due.of(cron, status, times, now)
-            if due is not None:
-                writes += [(key, write) for write in _start(cluster.job_owners, cron, jobs, due, zone)]
-            following = times.after(now)
-            if following is not None:
-                wake_at.append((key, following))
-        return Reconciled(writes, wake_at)
+    def wanted(self, cluster: ClusterView, key: str, now: datetime) -> Wanted:
+        """What has to be written for a cron job, and when its next job is due."""
+        owners, cron = cluster.job_owners, cluster.job_owners.cron_jobs.get(key)
+        if cron is None or cron.is_terminating:
+            return  # its jobs go with it
+        jobs = owners.jobs_of(cron)
+        status = _status(cron, jobs)
+        yield from _news_of_jobs(cron, jobs, status)
+        yield from _old_jobs(cron, jobs)
+        if cron.spec.suspend:
+            return
+        try:
+            zone = self._zone_of(cron)
+            times = times_of(cron.spec.schedule, zone, _created(cron))
+        except (BadScheduleError, _UnknownZoneError) as error:
+            reason = "InvalidSchedule" if isinstance(error, BadScheduleError) else "InvalidTimeZone"
+            field = "schedule" if isinstance(error, BadScheduleError) else "timeZone"
+            yield _event(cron, reason, f"spec.{field} {error}", is_warning=True)
+            return
+        due = _Due.of(cron, status, times, now)
+        if due is not None:
+            yield from _start(owners, cron, jobs, due, zone)
+        following = times.after(now)
+        if following is not None:
+            yield following
 
     def _zone_of(self, cron: CronJob) -> tzinfo:
         name = cron.spec.time_zone
-        found = self.zone(name) if name else UTC
-        if found is None:
+        zone = self.zone(name) if name else UTC
+        if zone is None:
             raise _UnknownZoneError(
                 f"is {name!r}, and there is no such time zone; write one such as Europe/Paris"
             )
-        return found
+        return zone
 
 
 class _UnknownZoneError(ValueError):
@@ -111,8 +106,8 @@ class _Due:
             # A time is so many whole seconds ago or less; the search is for times after a moment.
             oldest = now.replace(microsecond=0) - timedelta(seconds=cron.spec.starting_deadline_seconds)
             since = max(since, oldest - timedelta(microseconds=1))
-        found = missed(times, since, now)
-        return None if found.latest is None else cls(found.latest, found.number)
+        times_missed = missed(times, since, now)
+        return None if times_missed.latest is None else cls(times_missed.latest, times_missed.number)
 
 
 def _news(job: OwnedJob | None) -> object:

@@ -1,23 +1,36 @@
-"""How far a job flow has come: names of jobs by phase, the history of each job, and the phase of the flow.
+"""How far a job flow has come: its jobs, the history of each, the phase of the flow, and probes.
 
-Jobs that are gone keep what the stored status says of them; that they have completed is never forgotten.
+Jobs that are gone keep what the stored status says of them; that they have completed is never
+forgotten.
+
+A probe says whether a job that others depend on has come far enough before it has completed. What
+it names is looked for in the job's own status (phases of tasks), or asked of its pods. The asking
+is done outside of the core: a `CheckPods` says what to ask, and which pods have answered comes
+back into the view. An answer counts for the very pod that gave it.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from datetime import timedelta
 from typing import Final, Literal
 
 import msgspec
 
+from maar.core.controllers.cluster_view import ClusterView
 from maar.core.controllers.job_owners import COMPLETED, OwnedJob
+from maar.core.controllers.jobs.pods import JobPod
 from maar.core.model.job_flow import (
     FlowCondition,
     FlowJobStatus,
+    FlowProbe,
     FlowState,
+    HttpProbe,
     JobFlow,
     JobFlowStatus,
     RunningHistory,
+    TaskStatusProbe,
+    TcpProbe,
 )
+from maar.core.model.writes import PodCheck
 
 _LISTED: Final = {
     "": "pending_jobs",
@@ -44,14 +57,14 @@ def flow_status(flow: JobFlow, jobs: list[OwnedJob]) -> JobFlowStatus:
         if job.name not in old.completed_jobs:
             lists[_LISTED.get(job.phase, _OTHERS)].append(job.name)
     lists["completed_jobs"] = sorted({*old.completed_jobs, *lists["completed_jobs"]})
-    known = {one.name: one for one in old.job_status_list}
-    order = dict.fromkeys([*(job_name(flow, one.name) for one in flow.spec.flows), *known, *named])
+    earlier = {step.name: step for step in old.job_status_list}
+    order = dict.fromkeys([*(job_name(flow, step.name) for step in flow.spec.flows), *earlier, *named])
     return JobFlowStatus(
         **{name: tuple(values) for name, values in lists.items()},
         job_status_list=tuple(
-            _job_status(known.get(name), named[name]) if name in named else known[name]
+            _job_status(earlier.get(name), named[name]) if name in named else earlier[name]
             for name in order
-            if name in named or name in known
+            if name in named or name in earlier
         ),
         conditions=old.conditions | {job.name: _condition(job) for job in jobs},
         state=FlowState(phase=_phase(flow, lists, named)),
@@ -105,3 +118,79 @@ def _duration(passed: timedelta) -> str:
     hours, minutes = divmod(minutes, 60)
     larger = f"{hours}h{minutes}m" if hours else f"{minutes}m" if minutes else ""
     return f"{larger}{seconds}s"
+
+
+# A pod that runs has been pending, and one that has succeeded has run.
+_LATER: Final = {"Pending": ("Pending", "Running", "Succeeded"), "Running": ("Running", "Succeeded")}
+
+_Entry = TaskStatusProbe | HttpProbe | TcpProbe
+
+
+def is_passed(probe: FlowProbe | None, job: OwnedJob, cluster: ClusterView) -> bool:
+    """Whether a probe lets an unfinished job pass: of each task that it names enough pods have come so far.
+
+    Where several jobs are targets, a task that one of them does not have is looked for in the others.
+    """
+    named = _named(probe, job)
+    if not named or job.is_finished:
+        return False
+    answered = cluster.job_owners.answered_checks(job.owner)
+    return all(
+        _reached(entry, job, cluster, answered) >= max(1, job.minima[entry.task_name]) for entry in named
+    )
+
+
+def missing_checks(probe: FlowProbe | None, job: OwnedJob, cluster: ClusterView) -> list[PodCheck]:
+    """What has to be asked of the pods of an unfinished job, and has not been answered."""
+    if job.is_finished:
+        return []
+    answered = cluster.job_owners.answered_checks(job.owner)
+    wanted = [check for entry in _named(probe, job) for check in _checks(entry, job, cluster)]
+    return [check for check in dict.fromkeys(wanted) if check not in answered]
+
+
+def _named(probe: FlowProbe | None, job: OwnedJob) -> list[_Entry]:
+    """What a probe says about tasks of a job."""
+    if probe is None:
+        return []
+    entries: tuple[_Entry, ...] = (*probe.task_status_list, *probe.http_get_list, *probe.tcp_socket_list)
+    return [entry for entry in entries if entry.task_name in job.minima]
+
+
+def _reached(entry: _Entry, job: OwnedJob, cluster: ClusterView, answered: frozenset[PodCheck]) -> int:
+    """How many pods have come so far."""
+    if isinstance(entry, TaskStatusProbe):
+        phases = job.tasks[entry.task_name].phase if entry.task_name in job.tasks else {}
+        return sum(phases.get(phase, 0) for phase in _LATER.get(entry.phase, (entry.phase,)))
+    return sum(check in answered for check in _checks(entry, job, cluster))
+
+
+def _checks(entry: _Entry, job: OwnedJob, cluster: ClusterView) -> Iterator[PodCheck]:
+    """What to ask of each pod of a task that runs."""
+    if isinstance(entry, TaskStatusProbe):
+        return
+    for pod in _running(job, entry.task_name, cluster):
+        if isinstance(entry, TcpProbe):
+            yield PodCheck(pod_uid=pod.uid, address=pod.address, port=entry.port)
+            continue
+        header = entry.http_header
+        yield PodCheck(
+            pod_uid=pod.uid,
+            address=pod.address,
+            port=entry.port,
+            path=entry.path or "/",
+            header=(header.name, header.value) if header is not None and header.name else None,
+        )
+
+
+def _running(job: OwnedJob, task: str, cluster: ClusterView) -> list[JobPod]:
+    pods = [cluster.job_pods[key] for key in cluster.pods_of_job.keys(job.key)]
+    return [
+        pod
+        for pod in pods
+        if pod.task == task
+        and pod.owner_uid == job.uid
+        and pod.phase == "Running"
+        and pod.address
+        and not pod.is_terminating
+    ]

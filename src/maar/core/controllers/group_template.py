@@ -5,6 +5,7 @@ Both say it in annotations; where both speak, the pod counts, because it carries
 
 import re
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 from datetime import UTC
 from typing import Final, NamedTuple
 
@@ -22,9 +23,10 @@ from maar.core.model.pod import (
 from maar.core.model.pod_group import OWNER_SINCE_ANNOTATION, PodGroup
 from maar.core.model.resources import PODS, BadAmountError, Resources
 from maar.core.model.run_time import EXPECTED_RUN_TIME
+from maar.core.model.workload import BatchJob, Workload
 
 MIN_MEMBER_ANNOTATION: Final = "scheduling.volcano.sh/group-min-member"
-MIN_RESOURCES_ANNOTATION: Final = "scheduling.volcano.sh/group-min-resources"
+_MIN_RESOURCES_ANNOTATION: Final = "scheduling.volcano.sh/group-min-resources"
 MADE_ANNOTATION: Final = "maar.sh/made-for-pods"  # on groups that Maar made for pods, and deletes with them
 _INHERITED_PREFIX: Final = "volcano.sh/"  # what an owner says there holds for the group
 _INHERITED: Final = ("sla-waiting-time", EXPECTED_RUN_TIME)  # so does this
@@ -36,7 +38,7 @@ _INHERITED_FROM_PODS: Final = (  # what else a pod says there is about itself, s
     "volcano.sh/jdb-max-unavailable",
     "volcano.sh/sla-waiting-time",
 )
-_STATED: Final = (QUEUE_ANNOTATION, MIN_MEMBER_ANNOTATION, MIN_RESOURCES_ANNOTATION)
+_STATED: Final = (QUEUE_ANNOTATION, MIN_MEMBER_ANNOTATION, _MIN_RESOURCES_ANNOTATION)
 _RFC_3339: Final = "%Y-%m-%dT%H:%M:%SZ"
 
 _WHOLE_NUMBER: Final = re.compile(r"[0-9]{1,9}")
@@ -126,7 +128,14 @@ def statements_of_owner(metadata: Metadata) -> Statements:
 
 def controller_of(metadata: Metadata) -> OwnerReference | None:
     """The owner that makes a pod's group: its controller, unless that is the node of a static pod."""
-    return next((one for one in metadata.owner_references if one.controller and one.kind != "Node"), None)
+    return next(
+        (
+            reference
+            for reference in metadata.owner_references
+            if reference.controller and reference.kind != "Node"
+        ),
+        None,
+    )
 
 
 def group_name(uid: str) -> str:
@@ -144,7 +153,7 @@ def wanted_group(pod: Member, owner: Statements, ended: int = 0, gone: int = 0) 
         min_member=least,
         queue=stated.get(QUEUE_ANNOTATION, ""),
         priority_class=pod.priority_class,
-        min_resources=_amounts(stated.get(MIN_RESOURCES_ANNOTATION, "")) or together,
+        min_resources=_amounts(stated.get(_MIN_RESOURCES_ANNOTATION, "")) or together,
         annotations={name: text for name, text in stated.items() if name not in _STATED},
     )
 
@@ -187,7 +196,7 @@ def document(pod: Member, namespace: str, wanted: Wanted) -> Json:
 def patches(group: PodGroup, wanted: Wanted) -> list[Json]:
     """The merge patches that make a group as it should be, its queue apart: that may be refused by itself."""
     spec, metadata = group.spec, group.metadata
-    found: list[Json] = [{"spec": {"queue": wanted.queue}}] if wanted.queue not in ("", spec.queue) else []
+    changes: list[Json] = [{"spec": {"queue": wanted.queue}}] if wanted.queue not in ("", spec.queue) else []
     changed: Json = {}
     if wanted.min_member != spec.min_member:
         changed["minMember"] = wanted.min_member
@@ -206,7 +215,7 @@ def patches(group: PodGroup, wanted: Wanted) -> list[Json]:
     rest: Json = {"spec": changed} if changed else {}
     if notes:
         rest["metadata"] = {"annotations": notes}
-    return [*found, rest] if rest else found
+    return [*changes, rest] if rest else changes
 
 
 def _is_inherited(annotation: str) -> bool:
@@ -227,3 +236,45 @@ def _amounts(text: str) -> Resources:
 
 def _whole_number(text: str) -> int:
     return max(1, int(text)) if _WHOLE_NUMBER.fullmatch(text) else 1
+
+
+class Owner(NamedTuple):
+    """What is kept of a workload."""
+
+    uid: str
+    group: str  # the key of the group that is made for its pods
+    statements: Statements
+    deployment: OwnerReference | None  # that it is a version of
+    ended: int  # pods of a Job that are not tried again, those that are gone included
+
+
+@dataclass(eq=False)
+class Owners:
+    """Workloads by kind and key, and by uid."""
+
+    by_uid: dict[str, Owner] = field(default_factory=dict)
+    _by_key: dict[tuple[str, str], Owner] = field(default_factory=dict)
+
+    def __contains__(self, place: tuple[str, str]) -> bool:
+        """Whether there is a workload of a kind and key."""
+        return place in self._by_key
+
+    def put(self, kind: str, key: str, new: Workload | None) -> tuple[Owner | None, Owner | None]:
+        """Learn of a workload, None where it is gone; what was known of it, and what is."""
+        before, after = self._by_key.pop((kind, key), None), None if new is None else _owner(new)
+        if before is not None:
+            self.by_uid.pop(before.uid, None)
+        if after is not None:
+            self._by_key[kind, key] = self.by_uid[after.uid] = after
+        return before, after
+
+
+def _owner(workload: Workload) -> Owner:
+    metadata = workload.metadata
+    above = controller_of(metadata)
+    is_version = above is not None and (above.api_version, above.kind) == ("apps/v1", "Deployment")
+    deployment = above if is_version else None
+    group = group_name(deployment.uid if deployment is not None else metadata.uid)
+    key = f"{metadata.namespace or 'default'}/{group}"
+    ended = workload.ended if isinstance(workload, BatchJob) else 0
+    return Owner(metadata.uid, key, statements_of_owner(metadata), deployment, ended)

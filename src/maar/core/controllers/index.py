@@ -1,6 +1,10 @@
-"""Keys of objects by a value in the objects."""
+"""Objects by key, and keys of objects by a value in the objects."""
 
 from collections.abc import Collection
+from collections.abc import Set as AbstractSet
+from typing import TypeVar
+
+_T = TypeVar("_T")
 
 
 class Index:
@@ -24,3 +28,18 @@ class Index:
                 del self._keys[before]
         if after:
             self._keys.setdefault(after, {})[key] = None
+
+    def move_all(self, key: str, before: AbstractSet[str], after: AbstractSet[str]) -> None:
+        """Know that an object has other values than before, of which it may have several."""
+        for value in before - after:
+            self.move(key, value, None)
+        for value in after - before:
+            self.move(key, None, value)
+
+
+def put(objects: dict[str, _T], key: str, new: _T | None) -> _T | None:
+    """Know an object as it is now, None where it is gone; what it was."""
+    old = objects.pop(key, None) if new is None else objects.get(key)
+    if new is not None:
+        objects[key] = new
+    return old

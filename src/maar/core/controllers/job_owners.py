@@ -6,19 +6,17 @@ Of a job only that is kept by which its owner goes on: its phase and times, and 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Final, NamedTuple, TypeVar
+from typing import Final, NamedTuple
 
-from maar.core.controllers.changed import Changed
-from maar.core.controllers.index import Index
+from maar.core.controllers.index import Index, put
+from maar.core.controllers.work_queue import Changed
 from maar.core.model.cron_job import SCHEDULED_ANNOTATION, CronJob
 from maar.core.model.events import AnyObject
 from maar.core.model.job import Job, TaskState
 from maar.core.model.job_flow import CREATED_BY_TEMPLATE, JobFlow, JobTemplate
 from maar.core.model.writes import PodCheck
 
-T = TypeVar("T")
-
-OWNERS: Final = (CronJob, JobFlow)
+_OWNERS: Final = (CronJob, JobFlow)
 COMPLETED: Final = "Completed"
 # An aborted job can be resumed, and then it is unfinished again.
 FAILED: Final = ("Failed", "Terminated", "Aborted")
@@ -104,19 +102,19 @@ class JobOwners:
         match kind:
             case "CronJob":
                 cron_job = new if isinstance(new, CronJob) else None
-                return [CronJobChanged(key, _set(self.cron_jobs, key, cron_job), cron_job)]
+                return [CronJobChanged(key, put(self.cron_jobs, key, cron_job), cron_job)]
             case "JobFlow":
                 return [self._put_flow(key, new if isinstance(new, JobFlow) else None)]
             case "JobTemplate":
                 template = new if isinstance(new, JobTemplate) else None
-                return [JobTemplateChanged(key, _set(self.templates, key, template), template)]
+                return [JobTemplateChanged(key, put(self.templates, key, template), template)]
             case _:
                 return []
 
     def put_job(self, key: str, job: Job | None) -> list[JobOwnerChange]:
         """Learn of a job; there is no change where nothing made it."""
         after = None if job is None else _owned(job)
-        before = _set(self.jobs, key, after)
+        before = put(self.jobs, key, after)
         if job is not None and after is None:
             self.other_jobs.add(key)
         else:
@@ -133,22 +131,18 @@ class JobOwners:
         return sorted((self.jobs[key] for key in self.jobs_of_owner.keys(uid)), key=lambda job: job.key)
 
     def _put_flow(self, key: str, new: JobFlow | None) -> JobFlowChanged:
-        old = _set(self.flows, key, new)
+        old = put(self.flows, key, new)
         if new is None:
             self._checked.pop(key, None)
-        before, after = _templates(key, old), _templates(key, new)
-        for template in before - after:
-            self.flows_of_template.move(key, template, None)
-        for template in after - before:
-            self.flows_of_template.move(key, None, template)
+        self.flows_of_template.move_all(key, _templates(key, old), _templates(key, new))
         return JobFlowChanged(key, old, new)
 
 
 def _owned(job: Job) -> OwnedJob | None:
     """What is kept of a job; None where no cron job and no job flow is its controller."""
     metadata, status = job.metadata, job.status
-    kinds = {(kind.__name__, kind.api_version) for kind in OWNERS}
-    owner = next((one for one in metadata.owner_references if one.controller), None)
+    kinds = {(kind.__name__, kind.api_version) for kind in _OWNERS}
+    owner = next((reference for reference in metadata.owner_references if reference.controller), None)
     if owner is None or (owner.kind, owner.api_version) not in kinds:
         return None
     namespace = metadata.namespace or "default"
@@ -177,19 +171,12 @@ def _owned(job: Job) -> OwnedJob | None:
 def _moment(text: str) -> datetime | None:
     """A time as the annotation has it; None where it is not there, or was changed to something else."""
     try:
-        found = datetime.fromisoformat(text)
+        moment = datetime.fromisoformat(text)
     except ValueError:
         return None
-    return found if found.tzinfo is not None else None
+    return moment if moment.tzinfo is not None else None
 
 
 def _templates(key: str, flow: JobFlow | None) -> set[str]:
     namespace = key.partition("/")[0]
     return set() if flow is None else {f"{namespace}/{one.name}" for one in flow.spec.flows}
-
-
-def _set(objects: dict[str, T], key: str, new: T | None) -> T | None:
-    old = objects.pop(key, None) if new is None else objects.get(key)
-    if new is not None:
-        objects[key] = new
-    return old

@@ -15,9 +15,9 @@ from maar.core.controllers.index import Index
 from maar.core.model.queue import ROOT
 
 JOBS = "jobs"  # beside the phases of pod groups
-COMPLETED = "completed"
+_COMPLETED = "completed"
 
-Path = tuple[str, ...]  # a queue and those above it, the root last
+_Path = tuple[str, ...]  # a queue and those above it, the root last
 
 
 class QueueCounts:
@@ -29,7 +29,7 @@ class QueueCounts:
         self._own = defaultdict[str, Counter[str]](Counter)  # also of queues that do not exist
         self._sums = defaultdict[str, Counter[str]](Counter)  # `_own` of each queue and all below it
 
-    def path(self, name: str) -> Path:
+    def path(self, name: str) -> _Path:
         """A queue and those above it; itself where they do not lead to the root; empty for a missing one."""
         path = [name]
         while path[-1] != ROOT:
@@ -41,13 +41,13 @@ class QueueCounts:
 
     def below(self, name: str) -> list[str]:
         """A queue and all queues below it."""
-        found = {name: None}
+        queues = {name: None}
         waiting = [name]
         while waiting:
-            new = [one for one in self._children.keys(waiting.pop()) if one not in found]
-            found |= dict.fromkeys(new)
+            new = [child for child in self._children.keys(waiting.pop()) if child not in queues]
+            queues |= dict.fromkeys(new)
             waiting += new
-        return list(found)
+        return list(queues)
 
     def counted(self, name: str) -> Counter[str]:
         """The pod groups of a queue and of those below it, by phase, and their unfinished jobs."""
@@ -56,22 +56,22 @@ class QueueCounts:
     def unfinished(self, name: str) -> int:
         """How many pod groups and jobs keep a queue from being Closed."""
         counts = self.counted(name)
-        return counts.total() - counts[COMPLETED]
+        return counts.total() - counts[_COMPLETED]
 
     def place(self, name: str, parent: str | None) -> None:
         """Know the parent of a queue; None where the queue is gone."""
         if name == ROOT or self._parents.get(name) == parent:
             return
-        moved = [one for one in self.below(name) if one in self._own]
-        for one in moved:
-            self._sum(one, self._own[one], -1)
+        moved = [queue for queue in self.below(name) if queue in self._own]
+        for queue in moved:
+            self._sum(queue, self._own[queue], -1)
         self._children.move(name, self._parents.pop(name, None), parent)
         if parent is None:
             self._sums.pop(name, None)
         else:
             self._parents[name] = parent
-        for one in moved:
-            self._sum(one, self._own[one], 1)
+        for queue in moved:
+            self._sum(queue, self._own[queue], 1)
 
     def add(self, queue: str, what: str, amount: int) -> None:
         """Count pod groups in a phase, or jobs, that a queue has more or, below 0, less."""

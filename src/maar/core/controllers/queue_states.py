@@ -1,12 +1,13 @@
 """The state and counters of queues, and the commands that open and close them.
 
-Level-based: whatever order events come in, the state follows from what is there now. A queue is looked at
-when it, a command to it, its work or that of a queue below it has changed; where it was opened, closed or
-moved, so are the queues below it.
+Level-based: whatever order events come in, the state follows from what is there now. A queue is
+looked at when it, a command to it, its work or that of a queue below it has changed; where it was
+opened, closed or moved, so are the queues below it.
 
-Clients of Volcano, which has no spec.state, delete a queue in two steps: they write Closed into its status,
-then delete it. So a Closed that another client wrote stands for a while before the state follows the spec
-again. Who wrote it and when is in the queue's managedFields: nothing has to be remembered here.
+Clients of Volcano, which has no spec.state, delete a queue in two steps: they write Closed into
+its status, then delete it. So a Closed that another client wrote stands for a while before the
+state follows the spec again. Who wrote it and when is in the queue's managedFields: nothing has to
+be remembered here.
 """
 
 from collections.abc import Collection, Iterable, Iterator
@@ -15,18 +16,17 @@ from typing import Final
 
 import msgspec
 
-from maar.core.controllers.cluster_view import (
+from maar.core.controllers.changes import (
     AnyChange,
-    ClusterView,
     CommandChanged,
     JobChanged,
     PodGroupChanged,
     QueueChanged,
-    place_of_group,
+    queue_and_phase,
     queue_of_command,
     queue_of_job,
 )
-from maar.core.controllers.controller import Controller, Reconciled
+from maar.core.controllers.cluster_view import ClusterController, ClusterView, Reconciled
 from maar.core.model.differences import difference
 from maar.core.model.job import Command
 from maar.core.model.metadata import FIELD_MANAGER
@@ -41,10 +41,12 @@ _CLOSED_BY_CLIENT_STANDS: Final = timedelta(seconds=5)
 _ORDERS: Final = {"OpenQueue": "Open", "CloseQueue": "Closed"}
 
 
-class QueueStates(Controller):
+class QueueStates(ClusterController):
     """Keys are the names of queues, those that do not exist included."""
 
-    first_keys = ALWAYS_OPEN
+    def first_keys(self) -> Collection[str]:
+        """The queues that must be there."""
+        return ALWAYS_OPEN
 
     def keys(self, change: AnyChange, cluster: ClusterView) -> Iterator[str]:
         """The queues that a change concerns."""
@@ -57,7 +59,7 @@ class QueueStates(Controller):
                     yield from path(change.key)
                     yield from cluster.counts.below(change.key)
             case PodGroupChanged():
-                before, after = place_of_group(change.before), place_of_group(change.after)
+                before, after = queue_and_phase(change.before), queue_and_phase(change.after)
                 if before != after:
                     yield from path(before[0]) if before is not None else ()
                     yield from path(after[0]) if after is not None else ()
@@ -68,25 +70,23 @@ class QueueStates(Controller):
                         yield from path(queue)
             case CommandChanged():
                 yield from filter(None, map(queue_of_command, (change.before, change.after)))
-            case _:
-                pass
 
     def reconcile(self, cluster: ClusterView, keys: Collection[str], now: datetime) -> Reconciled:
         """What has to be written for these queues to be there and in their states."""
-        missing = [name for name in ALWAYS_OPEN if name in keys and name not in cluster.queues]
-        writes = [(name, _made(name)) for name in missing]
-        writes += _carried_out_commands(cluster, keys)
-        wake_at: list[tuple[str, datetime]] = []
-        for name in sorted(keys, key=lambda one: (len(cluster.counts.path(one)), one)):
+        for name in ALWAYS_OPEN:
+            if name in keys and name not in cluster.queues:
+                yield name, _made(name)
+        yield from _carried_out_commands(cluster, keys)
+        for name in sorted(keys, key=lambda key: (len(cluster.counts.path(key)), key)):
             if (queue := cluster.queues.get(name)) is None:
                 continue
             state, until = _state(cluster, name), _stands_until(queue)
             if until is not None and (state == "Closed" or until <= now):
                 until = None
-            writes += [(name, write) for write in _status(cluster, queue, state, is_held=until is not None)]
+            for write in _status(cluster, queue, state, is_kept=until is not None):
+                yield name, write
             if until is not None:
-                wake_at.append((name, until))
-        return Reconciled(writes, wake_at)
+                yield name, until
 
 
 def _place(queue: Queue | None) -> tuple[str, bool] | None:
@@ -108,9 +108,9 @@ def _carried_out_commands(
     cluster: ClusterView, keys: Collection[str]
 ) -> Iterable[tuple[str, ControllerWrite]]:
     """Commands to queues: the effect is written first, then the command is deleted, so that none is lost."""
-    found = [cluster.commands[key] for name in keys for key in cluster.commands_to_queue.keys(name)]
+    commands = [cluster.commands[key] for name in keys for key in cluster.commands_to_queue.keys(name)]
     asked: dict[str, str] = {}
-    for command in sorted(found, key=_age):
+    for command in sorted(commands, key=_age):
         if command.action not in _ORDERS or command.target is None:
             continue
         state, name = _ORDERS[command.action], command.target.name
@@ -138,12 +138,12 @@ def _state(cluster: ClusterView, name: str) -> QueueState:
 
 
 def _status(
-    cluster: ClusterView, queue: Queue, state: QueueState, *, is_held: bool
+    cluster: ClusterView, queue: Queue, state: QueueState, *, is_kept: bool
 ) -> Iterable[ControllerWrite]:
-    """What to write about a queue; its counters alone where its state is held as a client wrote it."""
+    """What to write about a queue; its counters alone where its state is kept as a client wrote it."""
     old, counts = queue.status, cluster.counts.counted(queue.key)
     new: QueueStatus = msgspec.structs.replace(old, **{name: counts[name] for name in _COUNTED})
-    if not is_held:
+    if not is_kept:
         new = msgspec.structs.replace(new, state=state)
     if patch := difference(old, new):
         yield SetStatus(kind="Queue", key=queue.key, status=patch)
@@ -158,9 +158,9 @@ def _stands_until(queue: Queue) -> datetime | None:
     if queue.status.state != "Closed" or queue.key in ALWAYS_OPEN:
         return None
     times = [
-        one.time
-        for one in queue.metadata.managed_fields
-        if one.time is not None and one.manager != FIELD_MANAGER and _has_state(one.fields_v1)
+        field.time
+        for field in queue.metadata.managed_fields
+        if field.time is not None and field.manager != FIELD_MANAGER and _has_state(field.fields_v1)
     ]
     return max(times) + _CLOSED_BY_CLIENT_STANDS if times else None
 

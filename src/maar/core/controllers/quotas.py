@@ -4,20 +4,19 @@ Each such namespace has one ResourceQuota that is ours; the largest whole parts 
 than the queue has.
 """
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from datetime import datetime
 from typing import Final
 
-from maar.core.controllers.cluster_view import (
+from maar.core.controllers.changes import (
     AnyChange,
-    ClusterView,
     NamespaceChanged,
     QueueChanged,
     QuotaChanged,
     label_of_namespace,
     label_of_quota,
 )
-from maar.core.controllers.controller import Controller, Reconciled
+from maar.core.controllers.cluster_view import ClusterController, ClusterView, Wanted
 from maar.core.model.namespace import QUOTA_LABEL, ResourceQuota, quota_label
 from maar.core.model.pod import QUEUE_ANNOTATION
 from maar.core.model.queue import Queue
@@ -30,7 +29,7 @@ _AS_THEY_ARE: Final = ("pods",)
 _PREFIX: Final = "requests."
 
 
-class NamespaceQuotas(Controller):
+class NamespaceQuotas(ClusterController):
     """Keys are the labels of quotas, which have the names of their queues, cut to the length of a label."""
 
     def keys(self, change: AnyChange, cluster: ClusterView) -> Iterator[str]:
@@ -38,26 +37,21 @@ class NamespaceQuotas(Controller):
         match change:
             case QueueChanged() if _divided_amounts(change.before) != _divided_amounts(change.after):
                 label = quota_label(change.key)
-                found = [label, *(_stored(cluster, one) for one in cluster.namespaces_by_label.keys(label))]
+                labels = [label, *(_stored(cluster, one) for one in cluster.namespaces_by_label.keys(label))]
             case NamespaceChanged():
-                found = [label_of_namespace(change.before), label_of_namespace(change.after)]
-                found.append(_stored(cluster, change.key))
+                labels = [label_of_namespace(change.before), label_of_namespace(change.after)]
+                labels.append(_stored(cluster, change.key))
             case QuotaChanged():
                 namespace = cluster.namespaces.get(change.key.partition("/")[0])
-                found = [label_of_quota(change.before), label_of_quota(change.after)]
-                found.append(label_of_namespace(namespace))
+                labels = [label_of_quota(change.before), label_of_quota(change.after)]
+                labels.append(label_of_namespace(namespace))
             case _:
-                found = []
-        yield from filter(None, found)
+                labels = []
+        yield from filter(None, labels)
 
-    def reconcile(
-        self,
-        cluster: ClusterView,
-        keys: Collection[str],
-        now: datetime,  # noqa: ARG002
-    ) -> Reconciled:
+    def wanted(self, cluster: ClusterView, key: str, now: datetime) -> Wanted:
         """What has to be written; a queue's limits grow in a later round than others of it shrink."""
-        return Reconciled([(label, write) for label in sorted(keys) for write in _writes(cluster, label)])
+        yield from _writes(cluster, key)
 
 
 def _stored(cluster: ClusterView, namespace: str) -> str:

@@ -1,38 +1,40 @@
 """Jobs of batch/v1 that are suspended to evict their pods, and resumed when their turn has come.
 
-The scheduler decides, and says so on its own objects: on pods that they are evicted with their Job, and on a
-pod group that its Jobs are promised room. What a Job needs follows from these and from the Job itself:
+The scheduler decides, and says so on its own objects: on pods that they are evicted with their
+Job, and on a pod group that its Jobs are promised room. What a Job needs follows from these and
+from the Job itself:
 
-- a live pod is to go with it, and it is not suspended: suspend it, and mark it as suspended by Maar;
-- it has that mark, and its group has room for this generation of it, still: resume it, and remove the mark;
+- a live pod is to go with it, and it is not suspended: suspend it, and mark it as suspended by
+  Maar;
+- it has that mark, and its group has room for this generation of it, still: resume it, and remove
+  the mark;
 - it has that mark and is not suspended: somebody has resumed it; remove the mark.
 
-Each is one patch, and the Job is then as it should be: it does not matter how often a round is repeated, or
-where a process was killed. A Job that others suspended has no mark and stays as it is. With another
-generation of the Job the room is for an earlier suspension. The Job's controller then deletes its pods, or
-makes them.
+Each is one patch, and the Job is then as it should be: it does not matter how often a round is
+repeated, or where a process was killed. A Job that others suspended has no mark and stays as it
+is. With another generation of the Job the room is for an earlier suspension. The Job's controller
+then deletes its pods, or makes them.
 """
 
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 from datetime import datetime
 from typing import Final
 
-from maar.core.controllers.cluster_view import (
+from maar.core.controllers.changes import (
     AnyChange,
     BatchJobChanged,
-    ClusterView,
     PodChanged,
     PodGroupChanged,
+    SuspendableJob,
 )
-from maar.core.controllers.controller import Controller, Reconciled
-from maar.core.controllers.suspendable_jobs import SuspendableJob
+from maar.core.controllers.cluster_view import ClusterController, ClusterView, Wanted
 from maar.core.model.workload import SUSPENDED_FOR_ANNOTATION, BatchJob
 from maar.core.model.writes import ControllerWrite, Patch, RecordEvent
 
 _KIND: Final = BatchJob.kind_name()
 
 
-class SuspendedJobs(Controller):
+class SuspendedJobs(ClusterController):
     """Keys are those of Jobs."""
 
     def keys(self, change: AnyChange, cluster: ClusterView) -> Iterator[str]:
@@ -45,13 +47,11 @@ class SuspendedJobs(Controller):
             case PodChanged(after=pod) if pod is not None and pod.evicted_with_job is not None:
                 if pod.owner is not None:
                     yield BatchJob.key_of(change.key.partition("/")[0], pod.owner.name)
-            case _:
-                pass
 
-    def reconcile(self, cluster: ClusterView, keys: Collection[str], now: datetime) -> Reconciled:
-        """Suspend, resume or unmark Jobs."""
-        found = [(key, cluster.batch_jobs[key]) for key in keys if key in cluster.batch_jobs]
-        return Reconciled([(key, write) for key, job in found for write in _writes(cluster, key, job, now)])
+    def wanted(self, cluster: ClusterView, key: str, now: datetime) -> Wanted:
+        """Suspend, resume or unmark a Job."""
+        if (job := cluster.batch_jobs.get(key)) is not None:
+            yield from _writes(cluster, key, job, now)
 
 
 def _writes(cluster: ClusterView, key: str, job: SuspendableJob, now: datetime) -> list[ControllerWrite]:

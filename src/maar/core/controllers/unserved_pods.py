@@ -4,46 +4,27 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from datetime import datetime
 
-from maar.core.controllers.cluster_view import AnyChange, ClusterView, OtherPodChanged
-from maar.core.controllers.controller import Controller, Reconciled
+from maar.core.controllers.changes import AnyChange, OtherPodChanged
+from maar.core.controllers.cluster_view import ClusterController, ClusterView, Wanted
 from maar.core.model.writes import RecordEvent
 
 
 @dataclass(frozen=True)
-class UnservedPods(Controller):
+class UnservedPods(ClusterController):
     """Writes an event for each such pod that says which scheduler to name; the keys are those of the pods."""
 
     served: Collection[str] = ("volcano",)
 
-    def keys(self, change: AnyChange, cluster: ClusterView) -> Iterator[str]:  # noqa: ARG002
+    def keys(self, change: AnyChange, cluster: ClusterView) -> Iterator[str]:
         """The key of a pod that starts to wait."""
         if isinstance(change, OtherPodChanged) and change.before is None:
             yield change.key
 
-    def reconcile(
-        self,
-        cluster: ClusterView,
-        keys: Collection[str],
-        now: datetime,  # noqa: ARG002
-    ) -> Reconciled:
-        """Write an event for those that still wait."""
-        waiting = [(key, cluster.waiting_elsewhere.get(key, "")) for key in keys]
-        return Reconciled(
-            [
-                (
-                    key,
-                    RecordEvent(
-                        kind="Pod",
-                        key=key,
-                        reason="FailedScheduling",
-                        message=_sentence(name, sorted(self.served)),
-                        is_warning=True,
-                    ),
-                )
-                for key, name in waiting
-                if name not in ("", *self.served)
-            ]
-        )
+    def wanted(self, cluster: ClusterView, key: str, now: datetime) -> Wanted:
+        """Write an event for one that still waits."""
+        if (name := cluster.waiting_elsewhere.get(key, "")) not in ("", *self.served):
+            message, reason = _sentence(name, sorted(self.served)), "FailedScheduling"
+            yield RecordEvent(kind="Pod", key=key, reason=reason, message=message, is_warning=True)
 
 
 def _sentence(name: str, served: list[str]) -> str:

@@ -6,7 +6,6 @@ group ready, or one more pod of a ready group, or nothing. What is reserved is n
 
 from collections.abc import Sequence
 from math import inf, nextafter
-from typing import Final
 
 from maar.core.cycle.evicting.batch_jobs import keep_nodes_for_pods_to_come
 from maar.core.cycle.gate.just_let_in import SECONDS, JustLetIn
@@ -21,10 +20,8 @@ from maar.core.cycle.state import State
 from maar.core.cycle.turn_order import Phase, TurnOrder
 from maar.core.model.names import natural
 from maar.core.tables.axis import times
-from maar.core.tables.groups import ADMITTED_PHASES
+from maar.core.tables.groups import ADMITTED_PHASES, are_all_gated
 from maar.core.tables.rows import GroupRow, PodRow
-
-NO_PODS: Final[list[PodRow]] = []  # of all groups that are placed; lists of pods are not changed in place
 
 
 def allocate(state: State) -> None:
@@ -55,7 +52,8 @@ def _just_let_in(state: State) -> list[GroupRow]:
 
 
 def _lacks_pods(row: GroupRow) -> bool:
-    return bool(row.to_start) and row.placed + len(row.pending) + row.gated < row.min_member
+    lacks = row.placed + len(row.pending) + row.gated < row.min_member
+    return lacks and bool(row.to_start) and not are_all_gated(row)  # it counts nothing while they have them
 
 
 def backfill(state: State) -> None:
@@ -140,6 +138,7 @@ def _take_round(
     """
     state, back, again = placing.state, list[GroupState](), list[GroupState]()
     while group := turns.next():
+        placed = group.placed
         # Who ends before a planned start goes to held room first, and leaves what is free to all.
         if (before_starts is not None and before_starts.try_place(group, wanted(group))) or placing.try_place(
             group, wanted(group)
@@ -150,16 +149,10 @@ def _take_round(
                 keep_nodes_for_pods_to_come(state, group)
             if before_starts is not None:
                 before_starts.release(group)
-            rest = state.groups.advance(group)
-            group.pending = state.without_place(group.pending) if len(group.pending) > 1 else NO_PODS
-            group.refusal = None
-            if group.pending and wanted(group):
-                turns.add(rest)
-                turns.again(group)
-            elif rest is not None:
-                turns.replace(group, rest)
+            if group.placed - placed == len(group.pending):
+                (turns.advance if state.groups.finish(group) else turns.done)(group)
             else:
-                turns.done(group)
+                _go_on(turns, group, wanted)
             continue
         others = before_starts.next_of_other_run_time(group) if before_starts is not None else None
         turns.failed(group, others)
@@ -170,6 +163,17 @@ def _take_round(
         if wanted is for_allocate and state.groups.is_fifo(group.leaf):
             state.groups.stop(group, turns.stop(group.leaf))
     return again
+
+
+def _go_on(turns: TurnOrder, group: GroupState, wanted: Wanted) -> None:
+    """A group has pods left after its turn: it has another one where the phase places them."""
+    rest = turns.state.groups.advance(group)
+    group.pending, group.refusal = turns.state.without_place(group.pending), None
+    if group.pending and wanted(group):
+        turns.add(rest)
+        turns.again(group)
+    else:
+        turns.replace(group, rest)
 
 
 def _try_promise(state: State, pod: PodRow, node: int) -> bool:

@@ -127,7 +127,8 @@ class Classes:
     """The classes of all groups that wait and hold nothing, and the other groups with pods that wait."""
 
     others: dict[str, GroupRow] = field(default_factory=dict)  # each is a class of one
-    _members: dict[str, tuple[GroupClass, GroupRow]] = field(default_factory=dict)  # by the key of the group
+    _of: dict[str, GroupClass] = field(default_factory=dict)  # by the key of the group
+    _members: dict[str, GroupRow] = field(default_factory=dict)  # the rows in these classes
     _classes: dict[object, GroupClass] = field(default_factory=dict)  # by signature
     blocks: dict[BlockKey, Block] = field(default_factory=dict)  # those that have classes
     _seen: int = 0  # of the changes of groups
@@ -139,8 +140,7 @@ class Classes:
 
     def of(self, key: str) -> GroupClass | None:
         """The class of a group that waits and holds nothing; None where it is like no other."""
-        known = self._members.get(key)
-        return known[0] if known is not None else None
+        return self._of.get(key)
 
     def update(self, tables: Tables, distinctions: Distinctions, waits: Waits) -> None:
         """Read the groups that have changed since the last decision, or are set apart by something else."""
@@ -180,11 +180,11 @@ class Classes:
     def _remove(self, keys: Iterable[str]) -> None:
         gone = dict[GroupClass, list[GroupRow]]()
         for key in keys:
-            one, row = self._members.pop(key, (None, None))
-            if one is None or row is None:
+            one = self._of.pop(key, None)
+            if one is None:
                 self.others.pop(key, None)
             else:
-                gone.setdefault(one, []).append(row)
+                gone.setdefault(one, []).append(self._members.pop(key))
         for one, rows in gone.items():
             one.remove(rows)
             one.block.changes += 1
@@ -196,7 +196,7 @@ class Classes:
     def _put(self, row: GroupRow, *, has_waiting_pods: bool) -> None:
         if row.leaf is not None and row.phase in _PHASES:
             apart, waits = self._distinctions.of(row) if self._distinctions.are_made else (), self._waits
-            if apart is not None and not waits.may_hold_room(row):
+            if apart is not None and not (waits.holds_room and waits.may_hold_room(row)):
                 passed = waits.passed(row) if waits.lengths else 0
                 signature = signature_of(row, apart, passed)
                 if signature is not None:
@@ -213,9 +213,9 @@ class Classes:
             self.others[row.key] = row
 
     def _join(self, row: GroupRow, one: GroupClass) -> None:
-        self._members[row.key] = one, row
+        self._of[row.key], self._members[row.key] = one, row
         one.block.changes += 1
-        if self._waits.matter:
+        if self._waits.holds_room or self._waits.lengths:
             one.differs_from = min(one.differs_from, self._waits.differs_from(row))
         one.add(row)
 

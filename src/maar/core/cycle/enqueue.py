@@ -33,33 +33,77 @@ def enqueue(state: State) -> None:
     inside, outside = not_started(state), not_enqueued(state)
     if not outside:
         return
-    gate, preempt, held_up = EnqueueGate(state), GatePreempt(state, inside), HeldUp(state) if inside else None
-    turns = TurnOrder(state, "fair", [*outside, *inside])
-    refused_early = list[GroupState]()  # others were counted after them
-    refused = list[GroupState]()
-    while group := turns.next():
-        was_outside, refusal = _is_outside(group), gate.refuses(group)
-        if refusal is not None and was_outside and not preempt.would_make_room(group):
-            refused += _refused(turns, group, refusal)
-            continue
-        counts = bool(group.row.to_start) and (refusal is None or was_outside)
-        if counts and held_up is not None and not was_outside and held_up.for_ever(group):
-            turns.done(group)  # and so do those alike
-            continue
-        may_differ = counts or (was_outside and state.groups.is_fifo(group.leaf))  # for those that are alike
-        turns.replace(group, state.groups.advance(group) if may_differ else None)
-        if refusal is None and (was_outside or held_up is None or not held_up.for_now(group)):
-            gate.count(group)
-            refused_early += refused
-            refused.clear()
-        if was_outside:
+    admission = _Admission(state, inside, outside)
+    while group := admission.turns.next():
+        admission.take_turn(group)
+    for group in outside:
+        if admission.turns.passed(group):
             group.phase = "Inqueue"
-            state.let_in.append(group.row)
-            preempt.let_in(group)
-    for group in refused_early:  # so that the numbers of the reason are those at the end
-        group.refusal = gate.refuses(group) or group.refusal
-    if refused or refused_early:
-        preempt.note_protection([*refused_early, *refused])
+    admission.give_reasons()
+
+
+class _Admission:
+    """The turns of enqueue. Members of a class that are let in have one state together once all are over."""
+
+    def __init__(self, state: State, inside: list[GroupState], outside: list[GroupState]) -> None:
+        self.state, self.gate, self.preempt = state, EnqueueGate(state), GatePreempt(state, inside)
+        self.held_up = HeldUp(state) if inside else None
+        self.turns = TurnOrder(state, "fair", [*outside, *inside])
+        self._refused_early = list[GroupState]()  # others were counted after them
+        self._refused = list[GroupState]()
+
+    def take_turn(self, group: GroupState) -> None:
+        """Let the next member of a class in, or count it, or keep it out with all after it."""
+        refusal = self.gate.refuses(group)
+        if not _is_outside(group):
+            if refusal is None:
+                self._count_again(group)
+            else:
+                self.turns.done(group)  # and so do those alike
+        elif refusal is None:
+            self._let_in(group)
+            self._count(group)
+        elif self.preempt.would_make_room(group):
+            self._let_in(group)
+        elif _has_waited_for_nodes(self.state, self.turns.member(group), refusal):
+            self.turns.next_member(
+                group
+            )  # it counts nothing: its pods are made, so that autoscalers see them
+        else:
+            self._refused.append(_keep_out(self.turns, group, refusal))
+
+    def _let_in(self, group: GroupState) -> None:
+        row = self.turns.member(group)
+        self.state.let_in.append(row)
+        self.preempt.let_in(group)
+        if row.to_start or self.state.groups.is_fifo(group.leaf):
+            self.turns.next_member(group)
+        else:  # those that are alike are let in too
+            self.turns.done(group)
+            group.phase = "Inqueue"
+
+    def _count_again(self, group: GroupState) -> None:
+        """Count a group that was let in before, unless nodes hold it up."""
+        row, held_up = self.turns.member(group), self.held_up
+        is_first = not self.turns.passed(group)
+        if not row.to_start or (is_first and held_up is not None and held_up.for_ever(group)):
+            self.turns.done(group)  # and so do those alike
+            return
+        self.turns.next_member(group)
+        if held_up is None or not held_up.for_now(group, row):
+            self._count(group)
+
+    def _count(self, group: GroupState) -> None:
+        self.gate.count(group)
+        self._refused_early += self._refused
+        self._refused.clear()
+
+    def give_reasons(self) -> None:
+        """Give those that are kept out the reason as it is at the end."""
+        for group in self._refused_early:
+            group.refusal = self.gate.refuses(group) or group.refusal
+        if self._refused or self._refused_early:
+            self.preempt.note_protection([*self._refused_early, *self._refused])
 
 
 def _let_in_gated(state: State) -> None:
@@ -69,20 +113,9 @@ def _let_in_gated(state: State) -> None:
             state.group(row).phase = "Inqueue"
 
 
-def _refused(turns: TurnOrder, group: GroupState, refusal: Refusal) -> list[GroupState]:
-    """Keep a group out, unless it has waited long for a larger cluster; gives those that are refused."""
-    state = turns.state
-    if not _has_waited_for_nodes(state, group, refusal):
-        _keep_out(turns, group, refusal)
-        return [group]
-    turns.replace(group, state.groups.advance(group))
-    group.phase = "Inqueue"  # it counts nothing: its pods are made, so that autoscalers see them
-    return []
-
-
-def _has_waited_for_nodes(state: State, group: GroupState, refusal: Refusal) -> bool:
+def _has_waited_for_nodes(state: State, row: GroupRow, refusal: Refusal) -> bool:
     """Whether a group asks for more than the cluster has, and has waited for as long as `sla` lets it."""
-    row, settings, total = group.row, state.configuration.sla, state.ledger.total
+    settings, total = state.configuration.sla, state.ledger.total
     if settings is None or not refusal.more_nodes_help:
         return False
     longest = settings.waiting_time if row.sla_waiting_time is None else row.sla_waiting_time
@@ -94,12 +127,22 @@ def _has_waited_for_nodes(state: State, group: GroupState, refusal: Refusal) -> 
     return over <= state.now
 
 
-def _keep_out(turns: TurnOrder, group: GroupState, refusal: Refusal) -> None:
-    """Refuse a group, and in a queue that is first in, first out all behind it."""
+def _keep_out(turns: TurnOrder, group: GroupState, refusal: Refusal) -> GroupState:
+    """Refuse the members of a class that are left, and in a queue that is first in, first out all behind."""
+    groups = turns.state.groups
     turns.done(group)
-    group.refusal = refusal
-    if turns.state.groups.is_fifo(group.leaf):
-        turns.state.groups.stop(group, turns.stop(group.leaf, _is_outside))
+    left = _left_outside(turns, group)
+    left.refusal = refusal
+    if groups.is_fifo(group.leaf):
+        stopped = [_left_outside(turns, one) for one in turns.stop(group.leaf, _is_outside)]
+        groups.stop(left, stopped)
+    return left
+
+
+def _left_outside(turns: TurnOrder, group: GroupState) -> GroupState:
+    """The state of those members of a class that have not been let in; the others have one of their own."""
+    passed = turns.passed(group)
+    return (passed and turns.state.groups.divide(group, group.cursor + passed)) or group
 
 
 def _is_outside(group: GroupState) -> bool:

@@ -1,18 +1,23 @@
 """A class of equal pod groups while a cycle decides: what of each waits, and what it uses.
 
 A class has members in order and a cursor (`classes.py`). Its state is that of each member from the cursor on.
-Before something is done for the member at the cursor, that one gets a state of its own
-(`GroupStates.advance`), which is then the state of a class of one. Most methods say `group` for it.
+Where a member has got all that it asked for, the state goes on to the next (`GroupStates.finish`), and
+members that fare alike have one state behind the cursor. Before anything else is done for the member at the
+cursor, that one gets a state of its own (`GroupStates.advance`), which is then the state of a class of one.
+Most methods say `group` for it.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Final
 
 from maar.core.cycle.group_class import GroupClass
 from maar.core.model.pod_group import PodGroupPhase
 from maar.core.model.reasons import Refusal
 from maar.core.tables.axis import Needs
 from maar.core.tables.rows import NO_TASKS, Column, GroupRow, PodRow
+
+_MANY: Final = 32  # amounts that are summed up together
 
 
 @dataclass(slots=True, eq=False)
@@ -36,17 +41,22 @@ class GroupState:
     tasks: dict[str, int]  # of each task that has a minimum
     refusal: Refusal | None = None
     was_unschedulable: bool = False
-    more: Needs = ()  # what it uses more than when the cycle began, unless it is summed up
+    more: Needs = ()  # what each uses more than when the cycle began; a resource may be there several times
+    was_ready: bool = False  # before pods were evicted in this cycle, and no longer
     of_class: GroupClass | None = None  # None: it is like no other
     cursor: int = 0  # its place in its class
     end: int = 1  # that of the first member after it of which this is not the state
-    _used: Column | None = None
-    _standing_minimum: int = -1
+    finished: "GroupState | None" = None  # the state of those behind the cursor that have finished
 
     @property
     def is_single(self) -> bool:
         """Whether this is the state of one group."""
         return self.end - self.cursor == 1
+
+    @property
+    def is_of_finished(self) -> bool:
+        """Whether it is the state of several groups that have got all that they asked for."""
+        return not self.is_single and self.placed > 0 and not self.pending
 
     @property
     def keys(self) -> Sequence[str]:
@@ -62,27 +72,26 @@ class GroupState:
 
     @property
     def used(self) -> Column:
-        """What it uses; it is needed rarely, so it is summed up when it is first read."""
-        if self._used is None:
-            counted = self.row.used
-            self._used = [*counted, *([0] * (len(self.usage_path.columns[0]) - len(counted)))]
+        """What it uses."""
+        counted = self.row.used
+        used = [*counted, *([0] * (len(self.usage_path.columns[0]) - len(counted)))]
         for resource, amount in self.more:
-            self._used[resource] += amount
-        self.more = ()
-        return self._used
+            used[resource] += amount
+        return used
 
-    def uncharge(self, needs: Needs, before: Needs) -> None:
-        """Take back a charge; where what it uses has been summed up since, from the sum."""
-        if len(self.more) == len(before) + len(needs):
-            self.more = before
-        else:
-            for resource, amount in needs:
-                self.used[resource] -= amount
+    def use(self, needs: Needs) -> None:
+        """Use this much more, or less where amounts are negative."""
+        self.more += needs
+        if len(self.more) > _MANY:
+            together = dict.fromkeys([resource for resource, _ in self.more], 0)
+            for resource, amount in self.more:
+                together[resource] += amount
+            self.more = tuple(together.items())
 
     @property
     def is_idle(self) -> bool:
         """Whether it certainly uses nothing."""
-        return not (self.row.used or self.more or self._used)
+        return not (self.row.used or self.more)
 
     @property
     def is_ready(self) -> bool:
@@ -95,12 +104,19 @@ class GroupState:
     @property
     def standing_minimum(self) -> int:
         """The minMember that it was last ready with, in this cycle or before, where that is less than now."""
-        least = self.row.min_member
-        if self._standing_minimum < 0:
-            self._standing_minimum = self.row.standing_minimum
-        if self._standing_minimum < least and self.is_ready:
-            self._standing_minimum = least
-        return self._standing_minimum
+        standing, least = self.row.standing_minimum, self.row.min_member
+        return least if standing < least and (self.was_ready or self.is_ready) else standing
+
+    def lose(self, task: str, sign: int) -> None:
+        """Count a pod of a task as gone (+1), or no longer (-1)."""
+        is_raised = self.row.standing_minimum < self.row.min_member
+        if is_raised and sign > 0 and self.is_ready:
+            self.was_ready = True
+        self.placed -= sign
+        if task in self.tasks:
+            self.tasks[task] -= sign
+        if is_raised and sign < 0 and self.is_ready:
+            self.was_ready = False
 
     @property
     def is_starving(self) -> bool:

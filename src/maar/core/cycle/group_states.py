@@ -4,7 +4,9 @@ A class of equal groups has one state until something is done for its first memb
 """
 
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from itertools import takewhile
+from typing import Final
 
 from maar.core.cycle.classes import Classes, Waits, lengths_of_waiting
 from maar.core.cycle.group_class import Block, GroupClass
@@ -18,9 +20,11 @@ from maar.core.policy.concerned_pods import NO_PODS
 from maar.core.policy.configuration import Configuration
 from maar.core.policy.plugin_hooks import GroupView, JobOrder
 from maar.core.tables.groups import ADMITTED_PHASES
-from maar.core.tables.rows import NO_TASKS, Column, GroupRow, PodRow
+from maar.core.tables.rows import NO_TASKS, Column, GroupRow, PodRow, QueueRow
 from maar.core.tables.shapes import Shape
 from maar.core.tables.tables import Tables
+
+NO_PENDING: Final[list[PodRow]] = []  # of all groups that are placed; lists of pods are not changed in place
 
 
 class GroupStates:
@@ -37,7 +41,9 @@ class GroupStates:
     ) -> None:
         self.tables, self.configuration, self.ledger = tables, configuration, ledger
         self._by_pod_priority = ("priority", "enableTaskOrder") in configuration.enabled
-        self._known: dict[str, GroupState | GroupRow] = {}  # the row itself while no more of it was read
+        # By key; a leaf stands, by its index, for its holders of which no more was read.
+        self._known: dict[str | int, GroupState | QueueRow] = {}
+        self._holders: dict[int, list[GroupState]] = {}  # by leaf: those that had pods on nodes
         self._usage_paths: dict[tuple[int, str], UsagePath] = {}
         self._of_blocks: dict[Block, list[GroupState]] = {}
         self._may_wait: dict[Block, list[GroupState]] = {}  # those without states that wait no longer
@@ -50,9 +56,13 @@ class GroupStates:
     def of(self, row: GroupRow) -> GroupState:
         """The state of one group; a member of a larger class has advanced before it is asked for."""
         state = self._known.get(row.key)
-        if isinstance(state, GroupState):
+        if not isinstance(state, GroupState):
+            state = self._read(row, self.classes.of(row.key))
+        elif not state.is_of_finished:
             return state
-        state = self._known[row.key] = self._read(row, self.classes.of(row.key))
+        else:
+            state = replace(state, row=row, cursor=0, end=1)
+        self._known[row.key] = state
         return state
 
     def _of_member(self, row: GroupRow, of_class: GroupClass) -> GroupState:
@@ -62,9 +72,14 @@ class GroupStates:
             state = self._known[row.key] = self._read(row, of_class)
         return state
 
-    def look_at(self, row: GroupRow) -> GroupState | None:
-        """Take note of a group of which its row tells enough; gives its state where there is one already."""
-        state = self._known.setdefault(row.key, row)
+    def look_at_holders(self, leaf: int) -> Sequence[GroupState]:
+        """Take note of the groups of a leaf with pods on nodes; gives the states that some have already."""
+        self._known.setdefault(leaf, self.ledger.rows[leaf])
+        return self._holders.get(leaf, ())
+
+    def known(self, row: GroupRow) -> GroupState | None:
+        """The state of a group, if it has one already."""
+        state = self._known.get(row.key)
         return state if isinstance(state, GroupState) else None
 
     def pod_order(self, pod: PodRow) -> tuple[object, ...]:
@@ -87,12 +102,17 @@ class GroupStates:
     def _read(self, row: GroupRow, of_class: GroupClass | None) -> GroupState:
         leaf = row.leaf.index if row.leaf is not None else NOWHERE
         tasks = dict(row.tasks) if row.tasks else NO_TASKS
-        pending = row.pending if self._by_pod_priority else sorted(row.pending, key=self.pod_order)
+        pending = self._pending(row)
         usage_path = self._usage_paths.get((leaf, row.namespace)) or self.usage_path(leaf, row.namespace)
         group = GroupState(row, leaf, usage_path, row.phase, pending, row.placed, tasks, of_class=of_class)
         if self.are_turns_over and leaf != NOWHERE:
             group.was_unschedulable = _is_unschedulable(group)
+        if row.on_nodes:
+            self._holders.setdefault(leaf, []).append(group)
         return group
+
+    def _pending(self, row: GroupRow) -> list[PodRow]:
+        return row.pending if self._by_pod_priority else sorted(row.pending, key=self.pod_order)
 
     # --- which groups there are
 
@@ -165,8 +185,8 @@ class GroupStates:
         """The groups of leaf queues that held nodes, and fewer than minMember, when the cycle began."""
         return [self.of(row) for row in self.tables.short.values() if row.leaf is not None]
 
-    def touched(self) -> list[GroupState | GroupRow]:
-        """All groups that the cycle has looked at; rows of those that stay as they are."""
+    def touched(self) -> Iterator[tuple[Sequence[str], GroupState]]:
+        """The states of groups of which more than their rows is to be said, with the keys of each."""
         _ = self.read_waiting()
         for row in self.classes.others.values():
             if row.leaf is None:
@@ -174,12 +194,47 @@ class GroupStates:
         for row in self.tables.not_started.values():
             if not row.pods and row.leaf is not None and self.tables.quotas_of(row.namespace):
                 self.of(row)  # a quota may refuse its pods
-        for one in [one for one in self._known.values() if isinstance(one, GroupRow)]:
-            if one.phase == "Pending" or one.pending or one.gated:
-                self.of(one)  # something is to be said about it
-        return list(self._known.values())
+        for leaf in self._looked_at():
+            not_quiet = [rows for holding, rows in leaf.holders.items() if not holding.is_quiet]
+            for row in [row for rows in not_quiet for row in rows.values()]:
+                self.of(row)
+        for key, state in [*self._known.items()]:
+            if isinstance(state, GroupState):
+                yield ((str(key),) if state.is_of_finished else state.keys), state
+
+    def looked_at(self) -> Iterator[tuple[Sequence[str], GroupState | GroupRow]]:
+        """All groups that the cycle has looked at; rows of those that stay as they are."""
+        yield from self.touched()
+        for leaf in self._looked_at():
+            for row in leaf.groups.values():
+                if row.on_nodes and row.key not in self._known:
+                    yield (row.key,), row
+
+    def _looked_at(self) -> list[QueueRow]:
+        """The leaves that were looked at for what groups hold there."""
+        return [leaf for leaf in self._known.values() if isinstance(leaf, QueueRow)]
 
     # --- members of classes
+
+    def finish(self, group: GroupState) -> bool:
+        """A member of a class has got all that it asked for; whether another has the state now."""
+        one, finished, place = group.of_class, group.finished, group.cursor + 1
+        if one is None or place == group.end:
+            group.pending, group.refusal = NO_PENDING, None
+            return False
+        if finished is not None and finished.end == group.cursor:  # all their pods are placed, and are equal
+            finished.end = place
+        else:
+            finished = group.finished = replace(group, end=place, pending=NO_PENDING, refusal=None)
+            self._of_blocks[one.block].append(finished)
+        self._known[group.row.key] = finished
+        group.cursor, group.row = place, one.rows[place]
+        row = group.row
+        group.placed, group.more, group.pending = row.placed, (), self._pending(row)
+        if row.tasks:
+            group.tasks = dict(row.tasks)
+        self._known[row.key] = group
+        return True
 
     def advance(self, group: GroupState) -> GroupState | None:
         """Let a state be of the member at its cursor alone; gives the state of those after it, if any."""

@@ -53,7 +53,8 @@ class Inspection:
         self.answers = state.memory.answers
         # Groups: the state of one, all that the cycle has looked at, and the blocks of classes that wait.
         groups, classes = state.groups, state.groups.classes
-        self.group, self.pod_order, self.touched = groups.of, groups.pod_order, groups.touched
+        self.group, self.pod_order = groups.of, groups.pod_order
+        self.touched, self.looked_at = groups.touched, groups.looked_at
         self.blocks, self.of_block, self.is_read = classes.blocks.values(), groups.of_block, groups.is_read
         self.are_turns_over = groups.are_turns_over  # of allocate
         # The cluster as if no room were held: gives the holds, which are put back at the end.

@@ -1,76 +1,93 @@
 """The jobs of a namespace in the order of turns; see `turn_order.py`."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from heapq import heappop, heappush, heapreplace
 
 from maar.core.cycle.group_state import GroupState
+from maar.core.cycle.group_states import third_party_key
+from maar.core.cycle.queue_ledger import largest_part
+from maar.core.cycle.state import State
 from maar.core.tables.rows import GroupOrder
 
 Key = tuple[object, ...]
-Job = tuple[Key, int, bool, float, GroupOrder, GroupState]  # see `job_entry` of `turn_order.py`
+Job = tuple[Key, int, bool, float, GroupOrder, GroupState]  # see `job_entry`
+
+
+def job_entry(state: State) -> Callable[[GroupState], Job]:
+    """The order of jobs: third parties' keys, priority, not ready first, smallest share, age."""
+    configuration, total = state.configuration, state.ledger.whole_total
+    by_priority = ("priority", "enableJobOrder") in configuration.enabled
+    by_readiness = ("gang", "enableJobOrder") in configuration.enabled
+    by_share = ("drf", "enableJobOrder") in configuration.enabled
+    others = configuration.job_orders
+
+    def entry(group: GroupState) -> Job:
+        row = group.row
+        first: Key = ()
+        if others:
+            first = third_party_key(others, row)
+        return (
+            first,
+            -row.priority if by_priority else 0,
+            group.is_ready if by_readiness else False,
+            largest_part(group.used, total) if by_share and not group.is_idle else 0.0,
+            row.order,
+            group,
+        )
+
+    return entry
 
 
 class JobHeap:
     """The jobs of a namespace by key, which may change their key or leave at any time; keys never tie.
 
-    Those that are there from the beginning are sorted once; the heap is for those that come or change later.
-    The first entry of both is always current.
+    The first entry of the heap is always current.
     """
 
     def __init__(self, entries: Iterable[Job]) -> None:
-        self._sorted = sorted(entries, reverse=True)  # the first last
-        self._heap: list[Job] = []
-        self._entries = {entry[-1]: entry for entry in self._sorted}
-        self._is_tidy = True  # no entry is out of date
+        self._heap = sorted(entries)
+        self._entries = {entry[-1]: entry for entry in self._heap}
 
     def put(self, entry: Job) -> None:
         """Add a job, or give it another key."""
-        heap, known = self._heap, self._entries.get(entry[-1])
-        if known == entry:
-            return
-        self._entries[entry[-1]] = entry
-        if heap and heap[0] is known:
-            heapreplace(heap, entry)
-        else:
-            heappush(heap, entry)
-        if known is not None:
-            self._is_tidy = False
-            self._tidy()
+        known = self._entries.get(entry[-1])
+        if known != entry:
+            self._entries[entry[-1]] = entry
+            self._put(entry, known)
 
     def replace(self, group: GroupState, entry: Job) -> None:
         """Put a job in the place of one that is removed."""
         known = self._entries.pop(group)
         self._entries[entry[-1]] = entry
-        if self._heap and self._heap[0] is known:
-            heapreplace(self._heap, entry)
-        elif self._is_tidy and self._sorted and self._sorted[-1] is known:
-            self._sorted.pop()
-            heappush(self._heap, entry)
-            return
-        else:
-            heappush(self._heap, entry)
-        self._is_tidy = False
-        self._tidy()
+        self._put(entry, known)
+
+    def advance(self, group: GroupState, to: GroupOrder) -> GroupOrder:
+        """Go on to the next member of a class, which differs in age and name alone; gives those before."""
+        first, priority, is_ready, share, order, _ = known = self._entries[group]
+        self._entries[group] = entry = (first, priority, is_ready, share, to, group)
+        self._put(entry, known)
+        return order
 
     def drop(self, group: GroupState) -> None:
         """Remove a job."""
-        entry = self._entries.pop(group, None)
-        if self._is_tidy and self._sorted and self._sorted[-1] is entry:
-            self._sorted.pop()
-        elif entry is not None:
-            self._is_tidy = False
-            self._tidy()
+        del self._entries[group]
+        self._tidy()
 
     def first(self) -> Job | None:
         """The entry with the smallest key."""
-        if not self._heap:
-            return self._sorted[-1] if self._sorted else None
-        return min(self._heap[0], self._sorted[-1]) if self._sorted else self._heap[0]
+        return self._heap[0] if self._heap else None
+
+    def _put(self, entry: Job, known: Job | None) -> None:
+        heap = self._heap
+        if heap and heap[0] is known:
+            heapreplace(heap, entry)
+        else:
+            heappush(heap, entry)
+        if heap[0] is not entry:
+            self._tidy()
 
     def _tidy(self) -> None:
-        first, heap, entries = self._sorted, self._heap, self._entries
-        while first and entries.get(first[-1][-1]) is not first[-1]:
-            first.pop()
+        heap, entries = self._heap, self._entries
         while heap and entries.get(heap[0][-1]) is not heap[0]:
             heappop(heap)
 

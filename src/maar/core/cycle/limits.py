@@ -23,11 +23,8 @@ class Limits:
     def charge(self, group: GroupState, needs: Needs) -> bool:
         """Let a group use this much more if nothing keeps its queue, or one above, from it."""
         ledger = self.ledger
-        reserved: Needs = ()
-        if ledger.reservable:
-            reserved = tuple([one for one in needs if one[0] in ledger.reservable])
-            if reserved and self.phase is not None and ledger.gives_away(group.leaf, reserved) is not None:
-                return False
+        if ledger.reservable and self.phase is not None and ledger.takes_reserved(group.leaf, needs):
+            return False
         is_over, pairs = False, self._pairs.get(group.usage_path) or self._pair(group.usage_path)
         for used, most in pairs:
             for resource, amount in needs:
@@ -39,11 +36,10 @@ class Limits:
                 for resource, amount in needs:
                     used[resource] -= amount
         else:  # as State.charge does; single pods are charged by the thousand
-            before = group.more
-            group.more = before + needs
-            self.state.steps.append(("charge", group, needs, before))
-            if reserved:
-                ledger.reserve(group.leaf, reserved)
+            self.state.steps.append(("charge", group, needs, group.more))
+            group.use(needs)
+            if ledger.reservable:
+                ledger.reserve(group.leaf, needs)
         return not is_over
 
     def allow(self, leaf: int, needs: Needs) -> bool:

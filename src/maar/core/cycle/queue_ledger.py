@@ -1,7 +1,7 @@
 """The ledger of a cycle: what every queue may use, uses and has reserved, and whether it may use more."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import inf, ulp
 from typing import Final
 
@@ -133,21 +133,34 @@ class QueueLedger:
                 if amount > room:
                     return LimitExceeded(0, resource, amount, max(0, room))
                 continue
-            queue = leaf
-            more = (
-                max(self.taken(leaf, resource) + amount, self.guarantee[leaf][resource])
-                - self.reserved[leaf][resource]
-            )
-            if leaf in self.held:  # what is reserved now may be used by the group that holds room
-                more = amount
-            while more > 0 and queue:
-                parent = self.parent[queue]
-                together, room = self.reserved_below[parent][resource], self.most[parent][resource]
-                if together + more > room:
-                    return LimitExceeded(parent, resource, amount, max(0, amount - (together + more - room)))
-                if parent not in self.held:
-                    more = max(self.own[parent][resource], together + more) - self.reserved[parent][resource]
-                queue = parent
+            exceeded = self._reservation(leaf, resource, amount)
+            if exceeded is not None:
+                return exceeded
+        return None
+
+    def takes_reserved(self, leaf: int, needs: Needs) -> bool:
+        """Whether using this much more of guaranteed resources would take what is reserved for a sibling."""
+        for resource, amount in needs:
+            if resource in self.reservable and self._reservation(leaf, resource, amount) is not None:
+                return True
+        return False
+
+    def _reservation(self, leaf: int, resource: int, amount: int) -> LimitExceeded | None:
+        """Find the reservation of a sibling that using this much more of a guaranteed resource would take."""
+        more = (
+            max(self.taken(leaf, resource) + amount, self.guarantee[leaf][resource])
+            - self.reserved[leaf][resource]
+        )
+        if leaf in self.held:  # what is reserved now may be used by the group that holds room
+            more = amount
+        queue = leaf
+        while more > 0 and queue:
+            queue = self.parent[queue]
+            together, room = self.reserved_below[queue][resource] + more, self.most[queue][resource]
+            if together > room:
+                return LimitExceeded(queue, resource, amount, max(0, amount - (together - room)))
+            if queue not in self.held:
+                more = max(self.own[queue][resource], together) - self.reserved[queue][resource]
         return None
 
     def gives_away_since(self, leaf: int, needs: Needs, reserved_before: Mapping[int, Column]) -> list[int]:
@@ -235,4 +248,4 @@ def _claims(tables: Tables, total: Column) -> DemandColumns:
         declared = row.queue.spec.request
         if row.is_leaf and declared is not None and PODS not in declared:
             request[PODS_ROW, row.index] = row.asked[PODS_ROW]  # the number of pods is not declared
-    return DemandColumns(fixed.resources, fixed.total, fixed.guarantee, fixed.capability, request)
+    return replace(fixed, request=request)

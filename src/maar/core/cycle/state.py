@@ -35,7 +35,6 @@ from maar.core.fairshare.weight_factors import ONE, PartOfUse
 from maar.core.model.writes import EvictingAction, RemoveGate, Resume, Selection
 from maar.core.policy.configuration import Configuration
 from maar.core.tables.axis import Needs, times
-from maar.core.tables.counting import add_needs
 from maar.core.tables.rows import Column, GroupRow, PodRow
 from maar.core.tables.run_times import RunTimes
 from maar.core.tables.tables import Tables
@@ -230,7 +229,7 @@ class State:
         if group.leaf != NOWHERE:
             self._use(group, needs)
             self.steps.append(("charge", group, needs, group.more))
-            group.more += needs
+            group.use(needs)
 
     def place(self, group: GroupState, pod: PodRow, node: int, when: When = "now") -> None:
         """Put a pod of a group on a node that has been charged for it; later: nominate it."""
@@ -302,7 +301,7 @@ class State:
                 self.steps.pop()
             case "charge", group, needs, before:
                 self._use(group, times(needs, -1))
-                group.uncharge(needs, before)
+                group.more = before
 
     # --- steps
 
@@ -341,11 +340,10 @@ class State:
             return
         group = self.group(pod.group)
         if group.leaf != NOWHERE and pod.counted is not None and pod.counted.is_used:
-            add_needs(group.used, needs, -sign)
-            self._use(group, times(needs, -sign))
-        group.placed -= sign
-        if pod.task in group.tasks:
-            group.tasks[pod.task] -= sign
+            less = times(needs, -sign)
+            group.use(less)
+            self._use(group, less)
+        group.lose(pod.task, sign)
 
     def _use(self, group: GroupState, needs: Needs) -> None:
         """Let a namespace, its queue and all above use more, or less where amounts are negative."""

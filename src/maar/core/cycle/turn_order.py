@@ -40,15 +40,14 @@ from math import inf
 from operator import neg
 from typing import Literal
 
-from maar.core.cycle.group_state import GroupState
-from maar.core.cycle.group_states import third_party_key
-from maar.core.cycle.job_heap import Job, JobHeap, Key
+from maar.core.cycle.group_state import GroupState, UsagePath
+from maar.core.cycle.job_heap import Job, JobHeap, Key, job_entry
 from maar.core.cycle.placing.room import NOWHERE
-from maar.core.cycle.queue_ledger import Whole, largest_part, whole_of
+from maar.core.cycle.queue_ledger import Whole, whole_of
 from maar.core.cycle.state import State
 from maar.core.model.names import natural
 from maar.core.model.queue import ROOT
-from maar.core.tables.rows import Column
+from maar.core.tables.rows import Column, GroupOrder, GroupRow
 
 Phase = Literal["fair", "lent"]
 Standing = tuple[int, float, float, str, "_Branch"]  # priority, share, age and name; the smallest goes first
@@ -104,12 +103,12 @@ class _Namespace(_Branch):
     ) -> None:
         """With jobs that wait and need no turn, because it would fail."""
         self.jobs = JobHeap(jobs)
-        self._by_age = dict(Counter([job[-1].row.created for job in jobs]))
+        self._by_age = dict(Counter([job[-2][0] for job in jobs]))
         self._ages = sorted(self._by_age, reverse=True)  # the oldest last
         super().__init__(above, used, whole, self._ages[-1], order)
         self.waiting = len(jobs)
         self.turnless = sorted(turnless, reverse=True)  # the first last
-        ages = (job[-1].row.created for job in self.turnless)
+        ages = (job[-2][0] for job in self.turnless)
         self._oldest_turnless = list(accumulate(ages, min))  # of each and all that come after it
         if self.turnless:
             self._pass_turnless()
@@ -126,7 +125,7 @@ class _Namespace(_Branch):
     def add(self, job: Job) -> None:
         """Add a job."""
         self.waiting += 1
-        self._count_age(job[-1].row.created)
+        self._count_age(job[-2][0])
         self.put(job)
 
     def put(self, job: Job) -> None:
@@ -137,11 +136,20 @@ class _Namespace(_Branch):
 
     def replace(self, group: GroupState, job: Job) -> None:
         """Put a job that is not older in the place of one that waits no longer."""
+        before = self.jobs.entry(group)[-2][0]
         self.jobs.replace(group, job)
-        created = job[-1].row.created
-        if created != group.row.created:
-            self._count_age(created)
-            self._forget_age(group.row.created)
+        self._change_age(before, job[-2][0])
+
+    def advance(self, group: GroupState, to: GroupOrder) -> None:
+        """The next member of a class has its place, which differs in age and name alone."""
+        before, _, _ = self.jobs.advance(group, to)
+        if before != to[0] or self.turnless:
+            self._change_age(before, to[0])
+
+    def _change_age(self, before: float, now: float) -> None:
+        if now != before:
+            self._count_age(now)
+            self._forget_age(before)
         elif self.turnless:
             self._pass_turnless()
 
@@ -155,9 +163,10 @@ class _Namespace(_Branch):
 
     def drop(self, group: GroupState) -> None:
         """Remove a job that waits no longer."""
+        created = self.jobs.entry(group)[-2][0]
         self.jobs.drop(group)
         self.waiting -= 1
-        self._forget_age(group.row.created)
+        self._forget_age(created)
 
     def _forget_age(self, created: float) -> None:
         self._by_age[created] -= 1
@@ -191,16 +200,17 @@ class TurnOrder:
         self._by_share = ("drf", "enableJobOrder") in state.configuration.enabled
         self._root = _Branch(None, [], (), 0.0, ROOT)
         self._queues: dict[int, _Branch] = {0: self._root}
-        jobs: dict[tuple[int, str], list[Job]] = {}
+        self._passed: dict[GroupState, int] = {}  # how many members have had their turn since its cursor
+        jobs: dict[UsagePath, list[Job]] = {}
         for group in groups:
-            jobs.setdefault((group.leaf, group.row.namespace), []).append(self.job(group))
-        leaves = Counter(leaf for leaf, _ in jobs)
-        others: dict[tuple[int, str], list[Job]] = {}  # where the age of a namespace can matter
+            jobs.setdefault(group.usage_path, []).append(self.job(group))
+        leaves = Counter(path.leaf for path in jobs)
+        others: dict[UsagePath, list[Job]] = {}  # where the age of a namespace can matter
         for group in turnless:
             if leaves[group.leaf] > 1:
-                others.setdefault((group.leaf, group.row.namespace), []).append(self.job(group))
+                others.setdefault(group.usage_path, []).append(self.job(group))
         self._namespaces = {
-            key: self._namespace(*key, waiting, others.get(key, ())) for key, waiting in jobs.items()
+            path: self._namespace(waiting, others.get(path, ())) for path, waiting in jobs.items()
         }
 
     def expect(self, leaf: int) -> None:
@@ -220,11 +230,11 @@ class TurnOrder:
         """Add the groups of a leaf."""
         branch = self._queue(leaf)
         branch.waiting = 0
-        jobs = dict[str, list[Job]]()
+        jobs = dict[UsagePath, list[Job]]()
         for group in groups:
-            jobs.setdefault(group.row.namespace, []).append(self.job(group))
-        for name, waiting in jobs.items():
-            self._namespaces[leaf, name] = self._namespace(leaf, name, waiting, ())
+            jobs.setdefault(group.usage_path, []).append(self.job(group))
+        for path, waiting in jobs.items():
+            self._namespaces[path] = self._namespace(waiting, ())
         if not jobs:
             branch.settle()
 
@@ -241,7 +251,7 @@ class TurnOrder:
 
         The entries of the queues above it, from the top down, and of its namespace; then its own.
         """
-        branch: _Branch | None = self._namespaces[group.leaf, group.row.namespace]
+        branch: _Branch | None = self._namespaces[group.usage_path]
         entries = list[Standing]()
         while branch is not None and branch.entry is not None:
             entries.append(branch.entry)
@@ -250,35 +260,36 @@ class TurnOrder:
 
     def standing(self, group: GroupState) -> Standing:
         """The entry of the namespace of a group that waits, as it was when last settled."""
-        namespace = self._namespaces[group.leaf, group.row.namespace]
+        namespace = self._namespaces[group.usage_path]
         if namespace.entry is None:
             raise ValueError(f"no group of namespace {group.row.namespace} waits")
         return namespace.entry
 
     def job_before(self, group: GroupState) -> Job:
         """The place that a group had among the jobs of its namespace when it was last settled."""
-        return self._namespaces[group.leaf, group.row.namespace].jobs.entry(group)
+        return self._namespaces[group.usage_path].jobs.entry(group)
 
     def oldest_after(self, group: GroupState, key: tuple[Key, int, bool, float]) -> float:
         """When the oldest group came that waits in the namespace of a group and has a later key than that."""
-        jobs = self._namespaces[group.leaf, group.row.namespace].jobs
-        return min((one.row.created for one in jobs if jobs.entry(one)[:-2] > key), default=inf)
+        jobs = self._namespaces[group.usage_path].jobs
+        entries = map(jobs.entry, jobs)
+        return min((entry[-2][0] for entry in entries if entry[:-2] > key), default=inf)
 
     def again(self, group: GroupState) -> None:
         """A group has had a turn and waits for another."""
-        namespace = self._namespaces[group.leaf, group.row.namespace]
+        namespace = self._namespaces[group.usage_path]
         namespace.put(self.job(group))
         namespace.settle()
 
     def done(self, group: GroupState) -> None:
         """A group waits no longer."""
-        namespace = self._namespaces[group.leaf, group.row.namespace]
+        namespace = self._namespaces[group.usage_path]
         namespace.drop(group)
         namespace.settle()
 
     def failed(self, group: GroupState, others: GroupState | None = None) -> None:
         """A turn has failed and changed nothing: its class has no other, but for members that may differ."""
-        namespace = self._namespaces[group.leaf, group.row.namespace]
+        namespace = self._namespaces[group.usage_path]
         if others is not None:
             self.replace(group, others)
             return
@@ -290,7 +301,7 @@ class TurnOrder:
     def add(self, group: GroupState | None) -> None:
         """Give turns to the members of a class that come after one that had its turn, if there are any."""
         if group is not None:
-            namespace = self._namespaces[group.leaf, group.row.namespace]
+            namespace = self._namespaces[group.usage_path]
             namespace.add(self.job(group))
             namespace.settle()
 
@@ -299,13 +310,40 @@ class TurnOrder:
         if rest is None:
             self.done(group)
         else:
-            namespace = self._namespaces[group.leaf, group.row.namespace]
+            namespace = self._namespaces[group.usage_path]
             namespace.replace(group, self.job(rest))
+            namespace.settle()
+
+    def advance(self, group: GroupState) -> None:
+        """A member of a class waits no longer, and the state is that of the next one."""
+        namespace = self._namespaces[group.usage_path]
+        namespace.advance(group, group.row.order)
+        namespace.settle()
+
+    def member(self, group: GroupState) -> GroupRow:
+        """The member of a class whose turn it is."""
+        passed = self._passed.get(group, 0)
+        return group.of_class.rows[group.cursor + passed] if passed and group.of_class else group.row
+
+    def passed(self, group: GroupState) -> int:
+        """How many members of a class have had their turn, and share its state all the same."""
+        return self._passed.get(group, 0)
+
+    def next_member(self, group: GroupState) -> None:
+        """The turn of a member is over, and changed no share: the next one has its turn."""
+        passed = self._passed[group] = self._passed.get(group, 0) + 1
+        if group.of_class is None or group.cursor + passed >= group.end:
+            self.done(group)
+            return
+        namespace = self._namespaces[group.usage_path]
+        before = namespace.age
+        namespace.advance(group, group.of_class.rows[group.cursor + passed].order)
+        if namespace.age != before:
             namespace.settle()
 
     def stop(self, leaf: int, which: Callable[[GroupState], bool] | None = None) -> list[GroupState]:
         """Give no group of a leaf another turn, or none of some; returns those that still waited."""
-        namespaces = [one for (queue, _), one in self._namespaces.items() if queue == leaf]
+        namespaces = [one for path, one in self._namespaces.items() if path.leaf == leaf]
         left = list[GroupState]()
         for one in namespaces:
             stopped = [group for group in one.jobs if which is None or which(group)]
@@ -317,7 +355,7 @@ class TurnOrder:
 
     def refresh_group(self, group: GroupState) -> None:
         """What a group uses, and its namespace and queue with it, has changed in another group's turn."""
-        namespace = self._namespaces.get((group.leaf, group.row.namespace))
+        namespace = self._namespaces.get(group.usage_path)
         if namespace is None:
             if group.leaf in self._queues:
                 self._queues[group.leaf].settle()
@@ -326,11 +364,12 @@ class TurnOrder:
         else:
             namespace.settle()
 
-    def _namespace(self, leaf: int, name: str, jobs: Sequence[Job], turnless: Sequence[Job]) -> _Namespace:
+    def _namespace(self, jobs: Sequence[Job], turnless: Sequence[Job]) -> _Namespace:
         """The order of namespaces: the smallest share per weight, then age."""
-        queue, used = self._queue(leaf), jobs[0][-1].usage_path.columns[0]
+        group = jobs[0][-1]
+        leaf, name, used = group.leaf, group.row.namespace, group.usage_path.columns[0]
         whole = self.state.namespace_whole(leaf, name) if self._by_share else ()
-        namespace = _Namespace(queue, used, whole, natural(name), jobs, turnless)
+        namespace = _Namespace(self._queue(leaf), used, whole, natural(name), jobs, turnless)
         namespace.settle()
         return namespace
 
@@ -352,28 +391,3 @@ class TurnOrder:
             branch.priority = -row.queue.spec.priority
             branch.whole = whole_of(ledger.deserved[queue]) if is_fair else ledger.whole(ledger.weight[queue])
         return branch
-
-
-def job_entry(state: State) -> Callable[[GroupState], Job]:
-    """The order of jobs: third parties' keys, priority, not ready first, smallest share, age."""
-    configuration, total = state.configuration, state.ledger.whole_total
-    by_priority = ("priority", "enableJobOrder") in configuration.enabled
-    by_readiness = ("gang", "enableJobOrder") in configuration.enabled
-    by_share = ("drf", "enableJobOrder") in configuration.enabled
-    others = configuration.job_orders
-
-    def entry(group: GroupState) -> Job:
-        row = group.row
-        first: Key = ()
-        if others:
-            first = third_party_key(others, row)
-        return (
-            first,
-            -row.priority if by_priority else 0,
-            group.is_ready if by_readiness else False,
-            largest_part(group.used, total) if by_share and not group.is_idle else 0.0,
-            row.order,
-            group,
-        )
-
-    return entry

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import Final, TypeVar, cast
+from typing import Any, Final, TypeVar, cast
 
 import numpy as np
 
@@ -14,13 +14,17 @@ from maar.core.fairshare.share_out import CONSTRAINTS, DemandColumns, ShareColum
 from maar.core.fairshare.tree import QueueTree
 from maar.core.fairshare.water_fill import Floats, Ints
 from maar.core.fairshare.weight_factors import ScaledWeights
+from maar.core.model.columns import Columns
 from maar.core.model.plan import Constraint
 from maar.core.model.queue import ROOT
 from maar.core.model.resources import Amounts, BadAmountError, Percentages, Resources, roughly
 
 AmountsT = TypeVar("AmountsT", bound=Amounts)
 
-_FIELDS: Final = ("parent", "weight", "guarantee", "percentage", "capability", "request", "used", "created")
+_FIELDS: Final = (
+    "parent", "weight", "guarantee", "percentage", "soft_guarantee", "capability",
+    "request", "used", "created",
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -33,6 +37,8 @@ class Share:
     deserved: Resources
     real_capability: Resources
     guarantee: Resources  # in force
+    soft_guarantee: Resources  # as it declares it; of the resources that it names
+    floor: Resources  # the guarantee, or as much of the soft one as holds together with the siblings'
     request: Resources  # of an inner queue, what its children may get
     ceiling: Resources
     used: Resources
@@ -48,7 +54,7 @@ class Share:
 
 
 @dataclass(frozen=True, eq=False)
-class FairShares(Mapping[str, Share]):
+class FairShares(Mapping[str, Share], Columns):
     """The answer for a whole tree; ask it by queue name, or print it."""
 
     tree: QueueTree
@@ -78,6 +84,8 @@ class FairShares(Mapping[str, Share]):
             deserved=self._amounts(columns.deserved, row),
             real_capability=self._amounts(columns.real_capability, row),
             guarantee=self._amounts(columns.guarantee, row),
+            soft_guarantee=Resources(claim.soft_guarantee),
+            floor=self._amounts(columns.floor, row),
             request=self._amounts(columns.request, row),
             ceiling=self._amounts(columns.ceiling, row),
             used=self._amounts(self._used, row),
@@ -96,6 +104,26 @@ class FairShares(Mapping[str, Share]):
 
     def __len__(self) -> int:
         return len(self.tree.names)
+
+    def to_dict(self) -> dict[str, dict[str, Any]]:
+        """A row for every queue and resource, amounts in whole units."""
+        names = (
+            "queue",
+            "resource",
+            "deserved",
+            "real_capability",
+            "guarantee",
+            "request",
+            "used",
+            "reserved",
+        )
+        amounts = (*(getattr(self.columns, name) for name in names[2:6]), self._used, self._held)
+        rows = [
+            (queue, resource, *(int(column[r, q]) for column in amounts))
+            for q, queue in enumerate(self.tree.names)
+            for r, resource in enumerate(self.resources)
+        ]
+        return {"queues": self.of_rows(names, rows)}
 
     def __str__(self) -> str:
         return "\n".join(_drawn(self))
@@ -162,6 +190,7 @@ def _claim(name: str, data: Mapping[str, object]) -> QueueDemand:
         weight=cast("int", data.get("weight", 1)),  # checked by the claim itself
         guarantee=_amounts(name, "guarantee", data),
         percentage=_read(f"queue {name}: percentage of", Percentages.parse, data.get("percentage") or {}),
+        soft_guarantee=_amounts(name, "soft_guarantee", data),
         capability=_amounts(name, "capability", data),
         request=_amounts(name, "request", data),
         created=cast("float", data.get("created", 0.0)),

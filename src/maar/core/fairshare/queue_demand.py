@@ -27,6 +27,9 @@ class QueueDemand:
     weight: int = 1
     guarantee: Mapping[str, int] = field(default_factory=dict)
     percentage: Mapping[str, int] = field(default_factory=dict)  # thousandths of a percent of the total
+    soft_guarantee: Mapping[str, int] = field(
+        default_factory=dict
+    )  # what it is entitled to while it asks for it
     capability: Mapping[str, int] = field(default_factory=dict)
     request: Mapping[str, int] = field(default_factory=dict)
     created: float = 0.0  # the older of two equals gets the odd unit
@@ -38,7 +41,7 @@ class QueueDemand:
             raise BadQueueDemandError(
                 f"queue {self.name}: weight {self.weight} is out of range: a weight is 1 to {LARGEST_WEIGHT}"
             )
-        for field_name in ("guarantee", "percentage", "capability", "request"):
+        for field_name in ("guarantee", "percentage", "soft_guarantee", "capability", "request"):
             for resource, amount in getattr(self, field_name).items():
                 if amount < 0:
                     raise BadQueueDemandError(

@@ -15,6 +15,10 @@ rounded down; the units that are left over go to the largest remainders, the old
 One entry is one child for one resource; the entries of a group lie together, the older child first. One call
 handles all groups of one level of the tree, for all resources. Axis letters: E entries, G groups, V events.
 
+Floors are found in the same way, where queues have soft guarantees: with these as weights, from the
+guarantees up to what the soft guarantees come to if all of them hold. The level is then the part of the soft
+guarantees that holds, at most 1.
+
 Invariants.
 - Every entry gets at least its floor and at most its ceiling.
 - A group gets the smaller of its budget and the sum of its ceilings, to the unit. The caller has scaled the
@@ -22,7 +26,9 @@ Invariants.
 - No share differs from clamp(level x weight, floor, ceiling) by a whole unit or more.
 - Weights are below 2^22, siblings fewer than 2^19 and amounts below 2^62. A remainder is below the sum of
   the weights of a group, so that products of remainders and weights fit in 64 bits (19 + 22 + 22). Sums may
-  wrap around; they are right again wherever the true value fits, and a float shows whether it does.
+  wrap around; they are right again wherever the true value fits, and a float shows whether it does. Amounts
+  as weights may be larger: then the same arithmetic runs on Python's integers, which have as many bits as
+  they need.
 
 Complexity. O(V log V) for sorting the events, V at most 2 E; everything else is linear. An entry without a
 floor rises from the start and has one event.
@@ -34,6 +40,7 @@ records 6 and 47.
 """
 
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Final, NamedTuple, TypeVar
 
 import numpy as np
@@ -44,7 +51,7 @@ Flags = npt.NDArray[np.bool_]
 Floats = npt.NDArray[np.float64]
 NumbersT = TypeVar("NumbersT", Ints, Floats)
 
-WEIGHTS_BELOW: Final = 2**22  # exact arithmetic in 64 bits depends on it
+WEIGHTS_BELOW: Final = 2**22  # exact arithmetic in 64 bits depends on it; larger ones take more bits
 
 # Sums wrap around in 64 bits and are right again where the true value fits. A float shows whether it
 # does: budgets stay below 2^62, so a sum that is certainly more than a budget need not fit.
@@ -109,12 +116,15 @@ def water_fill(budget: Ints, weight: Ints, floor: Ints, ceiling: Ints, groups: G
     if is_short.any():
         entries = np.flatnonzero(is_short[groups.of] & (floor < ceiling))
         group = groups.of[entries]
+        short = Groups.by_number((np.cumsum(is_short) - 1)[group])
+        weights = weight[entries]
+        numbers = object if int(weights.max()) >= WEIGHTS_BELOW else np.int64  # Python's integers where large
         filled = _fill(
-            to_share[is_short],
-            weight[entries],
-            floor[entries],
-            np.minimum(ceiling[entries], budget[group] + 1),  # keeps sums small; no entry gets that much
-            Groups.by_number((np.cumsum(is_short) - 1)[group]),
+            to_share[is_short].astype(numbers, copy=False),
+            weights.astype(numbers, copy=False),
+            floor[entries].astype(numbers, copy=False),
+            np.minimum(ceiling[entries], budget[group] + 1).astype(numbers, copy=False),  # keeps sums small
+            short,
         )
         deserved[entries], on_floor[entries] = filled
     return Filled(deserved, on_floor)
@@ -177,6 +187,7 @@ def _fill(target: Ints, weight: Ints, floor: Ints, ceiling: Ints, groups: Groups
     extra = part // slope
     even = whole * weight + extra  # [E] level x weight, rounded down; it wraps only where it is not used
     odd = np.where(rising, part - extra * slope, 0)  # [E]
+    odd = _ranks(odd) if odd.dtype == object else odd
     deserved = np.where(rising, even, np.where(level.topped, ceiling, floor))
     spent = np.add.reduceat(deserved - floor, groups.starts)  # [G]
     deserved += largest_remainders(target - spent, odd, groups.of)
@@ -247,7 +258,7 @@ def _in_order(amount: Ints, weight: Ints, group: Ints) -> _Events:
     again by whole part and remainder: two remainders of weights below 2^22 differ by 2^-44 at least, which
     floats distinguish.
     """
-    order = np.argsort(amount / weight)
+    order = np.argsort(np.asarray(amount / weight, np.float64))
     small = group.astype(np.uint16) if int(group[-1]) < 2**16 else group  # sorts in linear time
     order = order[np.argsort(small[order], kind="stable")]
     events = _sorted(order, amount, weight, group)
@@ -255,8 +266,15 @@ def _in_order(amount: Ints, weight: Ints, group: Ints) -> _Events:
     cross = events.part[:-1] * events.weight[1:] > events.part[1:] * events.weight[:-1]
     swapped = (before > after) | ((before == after) & cross)
     if (swapped & (events.groups.of[1:] == events.groups.of[:-1])).any():
-        return _sorted(np.lexsort((amount % weight / weight, amount // weight, group)), amount, weight, group)
+        return _sorted(_exact_order(amount, weight, group), amount, weight, group)
     return events
+
+
+def _exact_order(amount: Ints, weight: Ints, group: Ints) -> npt.NDArray[np.intp]:
+    if weight.dtype != object:
+        return np.lexsort((amount % weight / weight, amount // weight, group))
+    levels = [Fraction(*one) for one in zip(amount, weight, strict=True)]
+    return np.array(sorted(range(len(levels)), key=lambda one: (group[one], levels[one])), np.intp)
 
 
 def _sorted(order: npt.NDArray[np.intp], amount: Ints, weight: Ints, group: Ints) -> _Events:

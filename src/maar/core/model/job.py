@@ -1,6 +1,9 @@
 """Volcano's job: task templates that become a pod group and its pods, and commands to it."""
 
+from functools import cached_property
 from typing import ClassVar, Final, Literal
+
+import msgspec
 
 from maar.core.model.metadata import Metadata, Object, OwnerReference, Record, Time
 from maar.core.model.pod import PodSpec
@@ -50,18 +53,47 @@ class PartitionPolicy(Record, frozen=True):
     min_partitions: int = 0
 
 
-class Task(Record, frozen=True):
-    """A template and how many pods of it; the template stays as it was written, for the pods made from it."""
+_NO_TEMPLATE: Final = msgspec.Raw(b"{}")
+
+
+class Task(Record, frozen=True, dict=True):  # noqa: PLW1641  # a template has no hash
+    """A template and how many pods of it; the template stays as it was written, for its pods.
+
+    A template is most of a job, and few who read jobs ask for it: it is decoded for those who do.
+    """
 
     name: str = ""
     replicas: int = 0
     min_available: int | None = None
-    template: dict[str, object] = {}
+    written: msgspec.Raw = msgspec.field(default=_NO_TEMPLATE, name="template")
     policies: tuple[LifecyclePolicy, ...] = ()
     max_retry: int | None = None
     depends_on: DependsOn | None = None
     partition_policy: PartitionPolicy | None = None
     topology_policy: str = ""
+
+    def __post_init__(self) -> None:
+        if not bytes(self.written).startswith(b"{"):
+            raise ValueError("a template is an object")
+        msgspec.structs.force_setattr(self, "written", self.written.copy())  # and not the page it came in
+
+    def __eq__(self, other: object) -> bool:
+        """Whether two say the same, however their templates are written."""
+        if not isinstance(other, Task):
+            return NotImplemented
+        others = (name for name in self.__struct_fields__ if name != "written")
+        return all(getattr(self, name) == getattr(other, name) for name in others) and (
+            self.written == other.written or self.template == other.template
+        )
+
+    @cached_property
+    def template(self) -> dict[str, object]:
+        """What the pods are made from."""
+        return msgspec.json.decode(self.written, type=dict[str, object])
+
+    def without_template(self) -> "Task":
+        """The task without what only its pods are made from."""
+        return msgspec.structs.replace(self, written=_NO_TEMPLATE)
 
     @property
     def least(self) -> int:
@@ -198,6 +230,22 @@ class Job(Object, frozen=True, tag="Job"):
 
     spec: JobSpec = JobSpec()
     status: JobStatus = JobStatus()
+
+    @property
+    def phase(self) -> str:
+        """The phase; one that no controller has seen is Pending."""
+        return self.status.state.phase or "Pending"
+
+    @property
+    def minimum(self) -> int:
+        """How many pods start together; where nothing is written, what admission would write."""
+        tasks = sum(task.least for task in self.spec.tasks)
+        return self.status.min_available or self.spec.min_available or tasks
+
+    @property
+    def is_over(self) -> bool:
+        """Whether it will not run again; one that was aborted may be resumed."""
+        return self.phase in ("Completed", "Failed", "Terminated")
 
 
 class Command(Object, frozen=True, tag="Command"):

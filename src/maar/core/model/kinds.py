@@ -7,6 +7,7 @@ from typing import Final, TypeVar
 import msgspec
 
 from maar.core.model.events import ALL_KINDS, AnyObject
+from maar.core.model.job import Job
 from maar.core.model.metadata import Metadata, Object
 from maar.core.model.resources import BadAmountError, Percentages, Resources
 from maar.core.model.workload import WORKLOADS, BatchJob, Workload
@@ -53,9 +54,14 @@ def from_json(kind: type[ObjectT], data: bytes | msgspec.Raw) -> ObjectT:
 
 def metadata_from_json(kind: type[ObjectT], data: bytes | msgspec.Raw) -> ObjectT:
     """Read an object of which only the metadata matters, and which may have come as that alone."""
+    return kind(metadata=metadata_of(data))
+
+
+def metadata_of(data: bytes | msgspec.Raw) -> Metadata:
+    """Read the metadata of an object of any kind."""
     try:
-        return kind(metadata=_METADATA_ONLY.decode(data).metadata)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        return _METADATA_ONLY.decode(data).metadata
+    except _UNREADABLE as error:
         raise BadObjectError("metadata", f"cannot be read: {error}") from None
 
 
@@ -65,6 +71,8 @@ def from_document(kind: type[ObjectT], document: object) -> ObjectT:
         value = without_nulls(document)
         if issubclass(kind, Workload) and isinstance(value, dict):
             value["kind"] = kind.kind_name()  # `Job` is the name of two kinds
+        elif kind is Job:
+            _encode_templates(value)
         return msgspec.convert(value, kind, dec_hook=_checked_amounts)
     except msgspec.ValidationError as error:
         raise _explained(error, document) from None
@@ -72,6 +80,15 @@ def from_document(kind: type[ObjectT], document: object) -> ObjectT:
         raise BadObjectError("", "nested too deeply to be an object of Kubernetes") from None
     except UnicodeEncodeError:
         raise BadObjectError("", "a text in it is no Unicode: it has half of a pair") from None
+
+
+def _encode_templates(job: object) -> None:
+    """Write the templates of a job down as they would have come from a server."""
+    spec = job.get("spec") if isinstance(job, dict) else None
+    tasks = spec.get("tasks") if isinstance(spec, dict) else None
+    for task in tasks if isinstance(tasks, list) else ():
+        if isinstance(task, dict) and isinstance(template := task.get("template"), dict):
+            task["template"] = msgspec.Raw(to_json(template))
 
 
 def plain(data: bytes | msgspec.Raw) -> object:
@@ -97,7 +114,7 @@ def without_nulls(value: object) -> object:
 
 
 def _amounts(kind: type, value: object) -> object:
-    if kind not in (Resources, Percentages):
+    if kind is not Resources and kind is not Percentages:
         return value  # part of a template, kept as it was written
     if not isinstance(value, dict):
         raise TypeError(f"Expected a map of amounts, got {value!r}")
@@ -124,6 +141,7 @@ def _quantities(value: object) -> object:
 def _explained(error: msgspec.ValidationError, document: object = None) -> BadObjectError:
     match = _PROBLEM.fullmatch(str(error))
     path, problem = (match["path"] or "", match["problem"]) if match else ("", str(error))
+    problem = problem.replace("Expected `raw`", "Expected `object`")  # a template, which is read later
     if isinstance(error.__cause__, BadAmountError):
         return BadObjectError(f"{path}.{error.__cause__.resource}", error.__cause__.problem)
     place = _with_key(path, problem, document)

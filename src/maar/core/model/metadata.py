@@ -22,6 +22,12 @@ class OwnerReference(Record, frozen=True):
     name: str = ""
     uid: str = ""
     controller: bool = False
+    block_owner_deletion: bool = False
+
+    @property
+    def batch_job(self) -> str:
+        """Its uid, where it is a Job of batch/v1."""
+        return self.uid if self.kind == "Job" and self.api_version == "batch/v1" else ""
 
 
 class Metadata(Record, frozen=True):
@@ -39,6 +45,14 @@ class Metadata(Record, frozen=True):
     annotations: dict[str, str] = {}
     owner_references: tuple[OwnerReference, ...] = ()
     finalizers: tuple[str, ...] = ()
+
+    @property
+    def controller(self) -> OwnerReference | None:
+        """The owner that made the object and looks after it."""
+        for owner in self.owner_references:
+            if owner.controller:
+                return owner
+        return None
 
 
 class ManagedFields(Record, frozen=True):

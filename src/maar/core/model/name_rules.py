@@ -51,8 +51,8 @@ _PERCENT_WORDS: Final = (
 _VARIABLE_WORDS: Final = (
     "a valid environment variable name must consist only of printable ASCII characters other than '='"
 )
-LONGEST_LABEL: Final = 63
-LONGEST_SUBDOMAIN: Final = 253
+_LONGEST_LABEL: Final = 63
+_LONGEST_SUBDOMAIN: Final = 253
 _LARGEST_PORT: Final = 65535
 
 Check = Callable[[str], Sequence[str]]
@@ -61,16 +61,16 @@ Check = Callable[[str], Sequence[str]]
 def _remembered(check: Check) -> Check:
     """Cache the results of a check: few short texts are checked very often."""
     cached = lru_cache(maxsize=4096)(check)
-    return lambda text: cached(text) if len(text) <= LONGEST_SUBDOMAIN else check(text)
+    return lambda text: cached(text) if len(text) <= _LONGEST_SUBDOMAIN else check(text)
 
 
 @_remembered
 def label(text: str) -> Sequence[str]:
     """A name that is one part of a DNS name."""
-    long = len(text) > LONGEST_LABEL
+    long = len(text) > _LONGEST_LABEL
     if _is_label(text) and not long:
         return ()
-    found = [f"must be no more than {LONGEST_LABEL} characters"] if long else []
+    found = [f"must be no more than {_LONGEST_LABEL} characters"] if long else []
     if not _is_label(text):
         found.append("must not contain dots" if _is_subdomain(text) else _LABEL_WORDS)
     return found
@@ -78,14 +78,14 @@ def label(text: str) -> Sequence[str]:
 
 def subdomain(text: str) -> Sequence[str]:
     """A name that is a DNS name."""
-    long = len(text) > LONGEST_SUBDOMAIN
+    long = len(text) > _LONGEST_SUBDOMAIN
     if _is_subdomain(text) and not long:
         return ()
-    found = [f"must be no more than {LONGEST_SUBDOMAIN} characters"] if long else []
+    found = [f"must be no more than {_LONGEST_SUBDOMAIN} characters"] if long else []
     return found if _is_subdomain(text) else [*found, _SUBDOMAIN_WORDS]
 
 
-def path_segment(text: str) -> Sequence[str]:
+def _path_segment(text: str) -> Sequence[str]:
     """A name that can be a part of an address."""
     if text in (".", ".."):
         return (f"may not be '{text}'",)
@@ -96,7 +96,7 @@ def path_segment(text: str) -> Sequence[str]:
 def qualified(text: str) -> Sequence[str]:
     """The key of a label: a name, perhaps after a DNS name and a slash."""
     prefix, slash, name = text.rpartition("/")
-    if _is_qualified(name) and len(name) <= LONGEST_LABEL and not slash:
+    if _is_qualified(name) and len(name) <= _LONGEST_LABEL and not slash:
         return ()
     if "/" in prefix:
         return (f"a valid label key {_QUALIFIED_WORDS} {_PREFIX_WORDS}",)
@@ -104,14 +104,14 @@ def qualified(text: str) -> Sequence[str]:
     if slash and not prefix:
         found.append("prefix part must be non-empty")
     elif slash:
-        if len(prefix) > LONGEST_SUBDOMAIN:
-            found.append(f"prefix part must be no more than {LONGEST_SUBDOMAIN} bytes")
+        if len(prefix) > _LONGEST_SUBDOMAIN:
+            found.append(f"prefix part must be no more than {_LONGEST_SUBDOMAIN} bytes")
         if not _is_subdomain(prefix):
             found.append(f"prefix part {_SUBDOMAIN_WORDS}")
     if not name:
         found.append("name part must be non-empty")
-    elif len(name.encode()) > LONGEST_LABEL:
-        found.append(f"name part must be no more than {LONGEST_LABEL} bytes")
+    elif len(name.encode()) > _LONGEST_LABEL:
+        found.append(f"name part must be no more than {_LONGEST_LABEL} bytes")
     if not _is_qualified(name):
         found.append(f"name part {_QUALIFIED_WORDS}")
     return found
@@ -120,17 +120,17 @@ def qualified(text: str) -> Sequence[str]:
 @_remembered
 def value(text: str) -> Sequence[str]:
     """The value of a label."""
-    long = len(text.encode()) > LONGEST_LABEL
+    long = len(text.encode()) > _LONGEST_LABEL
     if _is_value(text) and not long:
         return ()
-    found = [f"must be no more than {LONGEST_LABEL} bytes"] if long else []
+    found = [f"must be no more than {_LONGEST_LABEL} bytes"] if long else []
     return found if _is_value(text) else [*found, _VALUE_WORDS]
 
 
 def config_key(text: str) -> Sequence[str]:
     """The key of a config map or a secret, which can be the name of a file."""
-    if len(text) > LONGEST_SUBDOMAIN:
-        return (f"must be no more than {LONGEST_SUBDOMAIN} characters",)
+    if len(text) > _LONGEST_SUBDOMAIN:
+        return (f"must be no more than {_LONGEST_SUBDOMAIN} characters",)
     if not _is_config_key(text):
         return (_CONFIG_KEY_WORDS,)
     if text in (".", ".."):
@@ -158,8 +158,8 @@ _OF_KINDS: Final[dict[str, Check]] = {
     "Namespace": label,
     "Service": label,
     "StatefulSet": label,
-    "PodDisruptionBudget": path_segment,
-    "Event": path_segment,
+    "PodDisruptionBudget": _path_segment,
+    "Event": _path_segment,
 }
 
 

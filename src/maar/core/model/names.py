@@ -12,4 +12,9 @@ def natural(name: str) -> str:
     A number is preceded by a colon for every digit after its first. The colon comes after the digits and
     before the letters, so that the longer number is the larger one, and different names stay different.
     """
-    return _DIGITS.sub(lambda found: ":" * (len(found[0]) - 1) + found[0], name)
+    return _DIGITS.sub(_with_colons, name)
+
+
+def _with_colons(found: re.Match[str]) -> str:
+    number = found[0]
+    return ":" * (len(number) - 1) + number

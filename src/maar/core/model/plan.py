@@ -13,7 +13,7 @@ from maar.core.model.writes import Bind, Evict, Nominate, RemoveGate, Resume, Se
 
 Share = float | Literal["inf"]  # JSON has no infinity
 GUARANTEE_REDUCED: Final = "GuaranteeReduced"  # the condition of a queue whose guarantee is not all in force
-Constraint = Literal["request", "capability", "guarantee", "fair share", "parent"]
+Constraint = Literal["request", "capability", "guarantee", "soft guarantee", "fair share", "parent"]
 
 
 def share_text(share: Share) -> str:

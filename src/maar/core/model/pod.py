@@ -1,6 +1,5 @@
 """The pod: what it asks for, where it may run and how far it has come."""
 
-from collections.abc import Sequence
 from functools import lru_cache
 from typing import ClassVar, Final, Literal
 
@@ -25,7 +24,7 @@ INDEX_FAILURES: Final = (
 
 PodPhase = Literal["Pending", "Running", "Succeeded", "Failed", "Unknown"]
 
-_ONE_POD: Final = Resources({PODS: 1})
+_ITSELF: Final = Resources({PODS: 1})
 
 
 class ResourceRequirements(Record, frozen=True):
@@ -37,7 +36,8 @@ class ResourceRequirements(Record, frozen=True):
     @property
     def request(self) -> Resources:
         """A limit without a request is a request, as the API server defaults it."""
-        return _with_limits(self.requests, self.limits) if self.limits else self.requests
+        asked, limits = self.requests, self.limits
+        return asked if limits.keys() <= asked.keys() else Resources({**limits, **asked})
 
 
 class ContainerPort(Record, frozen=True):
@@ -167,14 +167,8 @@ class Pod(Object, frozen=True, tag="Pod"):
     @property
     def batch_job(self) -> str:
         """The uid of the Job of batch/v1 that made it; empty where none did."""
-        return next(
-            (
-                one.uid
-                for one in self.metadata.owner_references
-                if one.controller and one.kind == "Job" and one.api_version == "batch/v1"
-            ),
-            "",
-        )
+        owner = self.metadata.controller
+        return owner.batch_job if owner is not None else ""
 
     @property
     def request(self) -> Resources:
@@ -188,42 +182,31 @@ def pod_request(spec: PodSpec) -> Resources:
     Restartable init containers run on beside the containers; every other init container runs alone, after
     the restartable ones before it have started. Requests of the pod as a whole stand over those sums.
     """
-    if len(spec.containers) == 1 and not spec.init_containers:
-        running = spec.containers[0].resources.request
-    else:
-        starting = [(one.restart_policy, one.resources.request) for one in spec.init_containers]
-        running = _of_containers(tuple([one.resources.request for one in spec.containers]), tuple(starting))
-    if spec.resources is not None:
-        running = Resources({**spec.resources.limits, **running, **spec.resources.requests})
-    return _with_itself(running.plus(spec.overhead) if spec.overhead else running)
+    return _request(
+        tuple([one.resources for one in spec.containers]),
+        tuple([(one.restart_policy, one.resources) for one in spec.init_containers]),
+        spec.resources,
+        spec.overhead,
+    )
 
 
 # Few requests are different in a cluster, and equal ones are one object: sums are worked out once.
 @lru_cache(maxsize=4096)
-def _with_limits(requests: Resources, limits: Resources) -> Resources:
-    return requests if limits.keys() <= requests.keys() else Resources({**limits, **requests})
-
-
-@lru_cache(maxsize=4096)
-def _of_containers(requests: tuple[Resources, ...], starting: tuple[tuple[str, Resources], ...]) -> Resources:
-    running = _sum(requests)
-    peak, beside = Resources(), Resources()
-    for restart_policy, request in starting:
+def _request(
+    containers: tuple[ResourceRequirements, ...],
+    starting: tuple[tuple[str, ResourceRequirements], ...],
+    of_pod: ResourceRequirements | None,
+    overhead: Resources,
+) -> Resources:
+    running, peak, beside = Resources(), Resources(), Resources()
+    for one in containers:
+        running = running.plus(one.request)
+    for restart_policy, one in starting:
         if restart_policy == "Always":
-            beside = beside.plus(request)
+            beside = beside.plus(one.request)
         else:
-            peak = peak.larger(beside.plus(request))
-    return running.plus(beside).larger(peak)
-
-
-@lru_cache(maxsize=4096)
-def _with_itself(request: Resources) -> Resources:
-    """Add the pod itself; equal requests give the same object."""
-    return request.plus(_ONE_POD)
-
-
-def _sum(amounts: Sequence[Resources]) -> Resources:
-    total = Resources()
-    for one in amounts:
-        total = total.plus(one)
-    return total
+            peak = peak.larger(beside.plus(one.request))
+    running = running.plus(beside).larger(peak)
+    if of_pod is not None:
+        running = Resources({**of_pod.limits, **running, **of_pod.requests})
+    return running.plus(overhead).plus(_ITSELF)

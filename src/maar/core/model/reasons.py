@@ -77,8 +77,8 @@ WHAT_TO_DO: Final[Mapping[Reason, str]] = {
         "use another queue. Where it says never, ask for less."
     ),
     Reason.QUEUE_AT_FAIR_SHARE: (
-        "Wait: others are entitled to what they have. `maar queue explain` says why; a larger weight, or a "
-        "guarantee, changes it for good."
+        "Wait: others are entitled to what they have. `maar queue explain` says why; a larger weight, or "
+        "a guarantee (a soft one is spec.deserved), changes it for good."
     ),
     Reason.RESERVED_FOR_OTHERS: (
         "Wait for others of your queue to finish, or ask the owners of the reservation that is named to "

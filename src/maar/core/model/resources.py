@@ -159,7 +159,7 @@ class Resources(Amounts):
     @staticmethod
     def parse(quantities: Mapping[str, object]) -> "Resources":
         """Read a Kubernetes resource list; equal lists give the same object."""
-        return _resources(tuple([(name, str(text)) for name, text in quantities.items()]))
+        return _resources(tuple(quantities), tuple(map(str, quantities.values())))
 
     def quantities(self) -> dict[str, str]:
         """Write every amount as its canonical quantity."""
@@ -232,5 +232,5 @@ class Percentages(Amounts):
 
 
 @lru_cache(maxsize=4096)
-def _resources(quantities: tuple[tuple[str, str], ...]) -> Resources:
-    return Resources({name: amount(name, text) for name, text in quantities})
+def _resources(names: tuple[str, ...], texts: tuple[str, ...]) -> Resources:
+    return Resources({name: amount(name, text) for name, text in zip(names, texts, strict=True)})

@@ -30,7 +30,6 @@ UNREAD: Final[dict[type, str]] = {
     metadata.Metadata: """
         clusterName generateName managedFields selfLink
     """,
-    metadata.OwnerReference: "blockOwnerDeletion",
     metadata.ManagedFields: "apiVersion fieldsType operation subresource",
     metadata.Condition: "lastHeartbeatTime lastProbeTime observedGeneration",
     pod.PodSpec: """

@@ -71,7 +71,7 @@ class BatchJob(Workload, frozen=True):
     @property
     def can_be_suspended(self) -> bool:
         """Whether it stays suspended: no owner resumes it, and Kubernetes' own controller runs it."""
-        owner = next((one for one in self.metadata.owner_references if one.controller), None)
+        owner = self.metadata.controller
         return (
             (owner is None or (owner.kind, owner.api_version) == ("CronJob", "batch/v1"))
             and self.spec.managed_by in _JOB_CONTROLLER

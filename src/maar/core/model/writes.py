@@ -8,7 +8,7 @@ from maar.core.model.pod_group import PromisedRoom
 EvictingAction = Literal["reclaim", "preempt", "cleanup"]
 
 
-class Bind(Record, frozen=True, tag=True, tag_field="write"):
+class Bind(Record, frozen=True, gc=False, tag=True, tag_field="write"):
     """Put a pod on a node."""
 
     pod: str

@@ -1,1 +1,1 @@
-"""Policies: filters, scores, orders and victims as callables; a profile is a tuple of them."""
+"""Filters and scores of nodes, terms of pods, and the configuration that chooses plugins."""

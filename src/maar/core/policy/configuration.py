@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Collection, Mapping
+from dataclasses import replace
 from fractions import Fraction
 from types import MappingProxyType
 from typing import Final
@@ -38,6 +39,7 @@ _NOT_VOLCANOS_USAGE: Final = (
     "Volcano's usage places pods by the load of nodes; Maar's lets queues and namespaces that used more than "
     "their part while others waited come later. Leave it out where only the first was wanted"
 )
+_OTHER_NAMES: Final = {name: one.stands_for for name, one in PLUGINS.items() if one.stands_for}
 _ALWAYS_PACKED: Final = frozenset({CPU, MEMORY})
 _NO_PROVIDERS: Final[Mapping[str, PluginFactory]] = MappingProxyType({})
 _USUAL_ARGUMENTS: Final = {
@@ -123,8 +125,11 @@ def _plugins(tiers: Entry, third_party: Mapping[str, PluginFactory]) -> tuple[Pl
                 "leave enableHierarchy out, Maar's queues are a tree without it"
             )
         configured += here.values()
-    if "capacity" in places and "proportion" not in places:
-        tiers.warn("no plugin gives queues their fair shares; name proportion in place of capacity")
+    for name, own in _OTHER_NAMES.items():
+        if name in places and own in places:
+            tiers.warn(f"{name} and {own} are one plugin in Maar: what {places[own]} says of it counts")
+            configured = [plugin for plugin in configured if plugin.name != name]
+    configured = [replace(one, name=_OTHER_NAMES.get(one.name, one.name)) for one in configured]
     if not configured:
         tiers.warn("no plugin is configured: nothing filters, orders or protects")
     return tuple(configured)
@@ -143,6 +148,8 @@ def _plugin(
         _leave_out(entry, found, name)
         return None
     effective = PLUGINS[name].effective_switches if name in PLUGINS else THIRD_PARTY_SWITCHES
+    if name == "capacity" and "enableHierarchy" in found and found["enableHierarchy"].value in (True, "true"):
+        effective |= {"enableHierarchy"}  # Maar's queues are a tree: that is what it asks for
     switches = _switches({key: one for key, one in found.items() if key in SWITCHES}, effective)
     arguments = found.get("arguments", Entry(entry.path, {}, entry.remarks))
     if name in PLUGINS:

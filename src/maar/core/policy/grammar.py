@@ -124,6 +124,7 @@ class PluginGrammar:
     meaning: str
     effective_switches: frozenset[str]
     arguments: Mapping[str, Argument] = field(default_factory=dict)
+    stands_for: str = ""  # the plugin that this is another name for
 
 
 Tuned = type[BinPackWeights | NodeOrderWeights | Predicates]
@@ -148,6 +149,7 @@ def _arguments_of(tuned: Tuned, read: Callable[[object], object]) -> dict[str, A
 _WITHOUT_EFFECT: Final = {bool: Argument(boolean, has_effect=False), int: Argument(whole, has_effect=False)}
 
 _OF_VOLCANOS_USAGE: Final = Argument(ignored, has_effect=False)
+_OF_PROPORTION: Final = frozenset({"enableQueueOrder", "enabledAllocatable", "enableJobEnqueued"})
 
 # The laws of eviction hold whatever is switched: no switch of gang or proportion turns them off.
 PLUGINS: Final[Mapping[str, PluginGrammar]] = {
@@ -192,7 +194,17 @@ PLUGINS: Final[Mapping[str, PluginGrammar]] = {
     ),
     "proportion": PluginGrammar(
         "Gives queues their fair shares: the order of queues, and what each may use.",
-        frozenset({"enableQueueOrder", "enabledAllocatable", "enableJobEnqueued"}),
+        _OF_PROPORTION,
+    ),
+    "capacity": PluginGrammar(
+        "Volcano's name for proportion where queues are a tree with soft guarantees (spec.deserved).",
+        _OF_PROPORTION,
+        {
+            "ancestorReclaimLevel": _WITHOUT_EFFECT[int],
+            "capacity.DynamicResourceAllocationEnable": _WITHOUT_EFFECT[bool],
+            "capacity.DRAConsumableCapacityEnable": _WITHOUT_EFFECT[bool],
+        },
+        stands_for="proportion",
     ),
     "nodeorder": PluginGrammar(
         "Scores nodes, as Kubernetes does.",
@@ -245,7 +257,7 @@ PLUGINS: Final[Mapping[str, PluginGrammar]] = {
 
 # Plugins of Volcano's that Maar does not have: a configuration that names them is accepted with a warning.
 NOT_IN_MAAR: Final = frozenset({
-    "capacity", "cdp", "crossquota", "deviceshare", "extender", "fairshare", "network-topology-aware",
+    "cdp", "crossquota", "deviceshare", "extender", "fairshare", "network-topology-aware",
     "nodegroup", "numa-aware", "pdb", "rescheduling", "reservation", "resource-strategy-fit", "resourcequota",
     "task-topology", "tdm",
 })  # fmt: skip

@@ -118,12 +118,11 @@ class SelectorIndex(Generic[T]):
 
     def about(self, namespace: str, labels: Labels) -> list[T]:
         """The items whose selectors include a pod."""
-        found = [self._by_label[pair] for pair in labels if pair in self._by_label] if self._by_label else []
-        if self._others:
-            found.append(self._others)
-        if not found:
+        by_label = self._by_label
+        if not self._others and by_label.keys().isdisjoint(labels):  # as of nearly all pods
             return []
-        known = dict(labels)
+        found, known = [by_label[pair] for pair in labels if pair in by_label], dict(labels)
+        found.append(self._others)
         return [
             item
             for entries in found

@@ -96,6 +96,10 @@ class KnownOutcomes:
         self._siblings: dict[int, object] = {}
         self._requests: list[Column] = ledger.shares.request.T.tolist()
         self._bindings: list[Column] = ledger.shares.binding.T.tolist()
+        stands, soft = ledger.shares.stands_on_soft, ledger.shares.soft_guarantee
+        self._soft: list[object] = [()] * len(ledger.rows)  # what sentences say of soft guarantees
+        if stands is not None and soft is not None:
+            self._soft = list(zip(stands.T.tolist(), np.where(stands, soft, 0).T.tolist(), strict=True))
         self._left: Column = [
             most - used for most, used in zip(ledger.deserved[0], ledger.used[0], strict=True)
         ]
@@ -213,7 +217,7 @@ class KnownOutcomes:
         return found
 
     def _siblings_below(self, parent: int) -> object:
-        """Which children of a queue use or request something, and what is reserved for them."""
+        """Which children of a queue use or request something, and what is guaranteed to them."""
         found = self._siblings.get(parent)
         if found is None:
             ledger = self.inspection.queues
@@ -224,6 +228,7 @@ class KnownOutcomes:
                     list(map(bool, self._requests[queue])),
                     list(map(gt, ledger.guarantee[queue], ledger.used[queue])) if ledger.reservable else (),
                     ledger.reserved[queue] if ledger.reservable and parent else (),
+                    self._soft[queue],
                 )
                 for queue in children
             ]

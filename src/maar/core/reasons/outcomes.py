@@ -5,7 +5,7 @@ from typing import Final, get_args
 
 import msgspec
 
-from maar.core.cycle.inspect import Block, GroupState, Hold, Inspection
+from maar.core.cycle.inspect import Block, GroupClass, GroupState, Hold, Inspection
 from maar.core.model.plan import GroupOutcome
 from maar.core.model.pod_group import PodGroupPhase
 from maar.core.model.reasons import Cure, Reason, Refusal
@@ -27,6 +27,7 @@ _BRIEF: Final = {  # by phase, what holds the group, and whether it is unschedul
     for reason in (None, Reason.NOT_ENOUGH_RESOURCES, Reason.PLANNED_START)
     for is_unschedulable in (False, True)
 }
+_WAITS: Final = _BRIEF["Inqueue", Reason.NOT_ENOUGH_RESOURCES, True]
 
 
 def outcomes(inspection: Inspection, sentences: Sentences, *, is_brief: bool) -> dict[str, GroupOutcome]:
@@ -48,29 +49,42 @@ def _brief(inspection: Inspection, holds: Sequence[Hold]) -> dict[str, GroupOutc
         if not inspection.is_read(block):
             is_unschedulable = inspection.are_turns_over and not block.key.is_ready
             outcome = _BRIEF["Inqueue", Reason.NOT_ENOUGH_RESOURCES, is_unschedulable]
-            outcomes.update(dict.fromkeys(block.summary.keys, outcome))
-    for group in inspection.touched():
-        if isinstance(group, GroupState):
+            for one in block.classes:
+                outcomes.update(dict.fromkeys(_untold(one, one.keys, outcome), outcome))
+    of_groups = dict[GroupState, GroupOutcome]()
+    for keys, group in inspection.touched():
+        if group not in of_groups:
             phase = _phase(inspection, group)
             waits = group.leaf >= 0 and group.phase in ADMITTED_PHASES and bool(group.pending)
             is_held = waits or diagnosis.of(group) is not None
             reason = Reason.NOT_ENOUGH_RESOURCES if is_held else None
             if group in holding and (group.refusal is None or group.refusal.reason != _BEHIND_FIRST):
                 reason = Reason.PLANNED_START
-            outcome = _BRIEF[phase, reason, group.was_unschedulable]
-            outcomes.update(dict.fromkeys(group.keys, outcome))
+            of_groups[group] = _BRIEF[phase, reason, group.was_unschedulable]
+        outcome = of_groups[group]
+        outcomes.update(dict.fromkeys(_untold(group.of_class, keys, outcome), outcome))
     return outcomes
+
+
+def _untold(one: GroupClass | None, keys: Sequence[str], outcome: GroupOutcome) -> Sequence[str]:
+    """Those of some groups of a class whose statuses do not say already that they wait."""
+    if one is None or outcome is not _WAITS:
+        return keys
+    return [key for key in keys if key in one.untold] if one.untold else ()
 
 
 def _diagnosed(inspection: Inspection, sentences: Sentences, diagnosis: Diagnosis) -> dict[str, GroupOutcome]:
     known = KnownOutcomes(inspection, diagnosis)
     blocks, outcomes = _known_blocks(inspection, known)
-    for group in inspection.touched():
+    of_groups = dict[GroupState, GroupOutcome]()
+    for keys, group in inspection.looked_at():
         if isinstance(group, GroupRow):
             outcomes[group.key] = _WELL[group.phase_if_well]
         elif group.of_class is None or group.of_class.block not in blocks:
-            outcome = _outcome_of(inspection, group, known, sentences)
-            outcomes.update(dict.fromkeys(group.keys, outcome))
+            outcome = of_groups.get(group)
+            if outcome is None:
+                outcome = of_groups[group] = _outcome_of(inspection, group, known, sentences)
+            outcomes.update(dict.fromkeys(keys, outcome))
     for block in inspection.blocks:
         if block not in blocks:
             known.keep_block(block, outcomes)

@@ -3,7 +3,10 @@
 from typing import Final
 
 from maar.core.cycle.inspect import Inspection
+from maar.core.fairshare.share_out import CONSTRAINTS
+from maar.core.model.resources import roughly
 
+_SOFT_GUARANTEE: Final = CONSTRAINTS.index("soft guarantee")
 _FEW: Final = 3  # names in one message
 
 
@@ -12,6 +15,7 @@ class QueueTexts:
 
     def __init__(self, inspection: Inspection) -> None:
         self.tables, self.queues = inspection.tables, inspection.queues
+        self._stands_on_soft = self.queues.shares.stands_on_soft
         self._siblings: dict[tuple[int, ...], tuple[str, str]] = {}
 
     def title(self, group: str) -> str:
@@ -42,6 +46,7 @@ class QueueTexts:
         weight = self._weight(ledger.rows[row].name)
         above = self.path(ledger.rows[parent].name)
         weights = f"{weight} of {_number(sum(ledger.weight[one] for one in asking))} under {above}"
+        weights += self._soft_guarantees(row, siblings, resources)
         givers = [
             ledger.rows[one].name
             for one in siblings
@@ -50,6 +55,23 @@ class QueueTexts:
         names = ", ".join(self.path(name) for name in givers[:_FEW])
         change = f"it gets more when {names} releases" if givers else "it gets more when the cluster has more"
         return weights, change
+
+    def _soft_guarantees(self, row: int, siblings: list[int], resources: list[int]) -> str:
+        """Soft guarantees that come before weights: a queue's own where it binds, and its siblings'."""
+        shares, names = self.queues.shares, self.tables.axis.names
+        stands = self._stands_on_soft
+        if stands is None or shares.soft_guarantee is None:
+            return ""
+        own = [resource for resource in resources if shares.binding[resource, row] == _SOFT_GUARANTEE]
+        amounts = ", ".join(
+            f"{names[one]} {roughly(names[one], int(shares.soft_guarantee[one, row]))}" for one in own
+        )
+        text = f", and its soft guarantee of {amounts}" if own else ""
+        others = [one for one in siblings if one != row and stands[resources, one].any()]
+        if others:
+            named = ", ".join(self.path(self.queues.rows[one].name) for one in others[:_FEW])
+            text += f", after the soft guarantees of {named}{' and others' if len(others) > _FEW else ''}"
+        return text
 
     def _weight(self, queue: str) -> str:
         """The weight of a queue, and what past use makes of it."""

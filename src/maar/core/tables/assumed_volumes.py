@@ -28,7 +28,7 @@ class AssumedVolumes:
 
     def feed(self, events: Iterable[Event]) -> None:
         """Drop assumptions that the cluster has reported since; the tables have its reports already."""
-        for event in events if self.under_way else ():
+        for event in events:
             match event:
                 case Upserted(object=PersistentVolumeClaim(key=key)):
                     self._drop(f"claim {key}")

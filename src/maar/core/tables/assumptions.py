@@ -54,7 +54,6 @@ class Assumptions:
 
     tables: Tables
     under_way: dict[str, tuple[PodWrite, ...]] = field(default_factory=dict)
-    uids: dict[str, str] = field(default_factory=dict)  # of every pod that is known
     promised: dict[str, str] = field(default_factory=dict)  # the node that a waiting pod is promised
     resumed: dict[str, Resume] = field(default_factory=dict)  # room that groups are being promised
     volumes: AssumedVolumes = field(init=False)
@@ -67,26 +66,28 @@ class Assumptions:
         """Take events in; an assumption ends where an event shows its effect."""
         listed = list(events)
         self.tables.feed(listed)
-        self.volumes.feed(listed)
-        last: dict[str, Pod | None] = {}
+        if self.volumes.under_way:
+            self.volumes.feed(listed)
+        are_any = bool(self.under_way or self.promised)
+        is_there: dict[str, bool] = {}
         for event in listed:
             match event:
                 case Upserted(object=Pod() as pod):
-                    last[pod.key] = pod
+                    if are_any or pod.status.nominated_node_name:
+                        is_there[pod.key] = True
                 case Deleted(kind="Pod", key=key):
-                    last[key] = None
+                    is_there[key] = False
                 case Upserted(object=PodGroup() as group) if self.resumed and group.key in self.resumed:
                     self._group_upserted(group)
                 case Deleted(kind="PodGroup", key=key):
                     self.resumed.pop(key, None)
                 case _:
                     pass
-        for key, seen in last.items():
-            if seen is not None:
-                self._pod_upserted(key, seen)
+        for key, is_known in is_there.items():
+            if is_known:
+                self._pod_upserted(key)
             else:
                 self._drop(key)
-                self.uids.pop(key, None)
                 self.promised.pop(key, None)
 
     def assume(self, write: Write) -> None:
@@ -135,11 +136,10 @@ class Assumptions:
         else:
             self.tables.batch_jobs.promise_room(group.key, room)
 
-    def _pod_upserted(self, key: str, pod: Pod) -> None:
-        row = self.tables.pods[key]
-        if self.uids.get(key) != pod.metadata.uid:
+    def _pod_upserted(self, key: str) -> None:
+        row, reported = self.tables.pods[key], self._reported.get(key)
+        if reported is not None and reported.uid != row.uid:
             self._drop(key)  # another pod of that name
-            self.uids[key] = pod.metadata.uid
         left = tuple([one for one in self.under_way.get(key, _NONE) if not _has_come_true(row, one)])
         if left:
             self._apply(row, left)

@@ -260,13 +260,29 @@ def attach(group: GroupRow, queue: QueueRow | None) -> None:
         group.leaf.changes += 1
 
 
+def enter(group: GroupRow, leaf: QueueRow, tolerated: Tolerated) -> None:
+    """Add what a group requests and was admitted with to its leaf, and what it holds there."""
+    add(leaf.asked, group.asked, 1)
+    add(leaf.admitted, group.admitted, 1)
+    tolerated.add(group.tolerations, 1)
+    group.counted_in, group.held_as = leaf, group.holding
+    if group.held_as is not None:
+        leaf.holders.setdefault(group.held_as, {})[group.key] = group
+
+
 def withdraw(group: GroupRow, tolerated: Tolerated) -> None:
-    """Subtract what a group requests and was admitted with from its leaf."""
-    if group.counted_in is not None:
-        add(group.counted_in.asked, group.asked, -1)
-        add(group.counted_in.admitted, group.admitted, -1)
-        tolerated.add(group.tolerations, -1)
-        group.counted_in = None
+    """Take out of a leaf what a group has entered there."""
+    leaf, held_as = group.counted_in, group.held_as
+    if leaf is None:
+        return
+    add(leaf.asked, group.asked, -1)
+    add(leaf.admitted, group.admitted, -1)
+    tolerated.add(group.tolerations, -1)
+    if held_as is not None:
+        del leaf.holders[held_as][group.key]
+        if not leaf.holders[held_as]:
+            del leaf.holders[held_as]
+    group.counted_in = group.held_as = None
 
 
 def keep(group: GroupRow, *places: tuple[dict[str, GroupRow], bool]) -> None:

@@ -5,7 +5,6 @@ most workloads: a segment of at most four digits is taken for a number, a longer
 end in a decimal one, and one random suffix of five letters in 850 is all digits).
 """
 
-import re
 from collections.abc import Mapping
 from typing import Final
 
@@ -26,7 +25,7 @@ _LEADS: Final = {
     "spark-role": ("driver",),
     "training.kubeflow.org/job-role": ("master", "launcher"),
 }
-_LAST_SEGMENT: Final = re.compile(r"(?:^|-)([0-9]{1,4})$")
+_LONGEST_SEGMENT: Final = 4
 _LONGEST_INDEX: Final = 18
 _LARGEST_JOB: Final = 2**31  # indexes within a Job are below it
 
@@ -37,14 +36,16 @@ def number_of(metadata: Metadata) -> int:
         index = _index({**metadata.labels, **metadata.annotations})
         if index is not None:
             return index
-    segment = _LAST_SEGMENT.search(metadata.name)
-    return int(segment[1]) if segment else 0
+    segment = metadata.name.rpartition("-")[2]
+    return int(segment) if len(segment) <= _LONGEST_SEGMENT and _is_whole(segment) else 0
 
 
 def is_lead(metadata: Metadata) -> bool:
     """Whether the other pods of its group depend on it; of pods with equal numbers it is the last to go."""
     labels = metadata.labels
-    return bool(labels) and any(labels.get(name) in roles for name, roles in _LEADS.items())
+    return not labels.keys().isdisjoint(_LEADS) and any(
+        labels.get(name) in roles for name, roles in _LEADS.items()
+    )
 
 
 def _index(marks: Mapping[str, str]) -> int | None:
@@ -60,6 +61,10 @@ def _first(marks: Mapping[str, str], names: tuple[str, ...]) -> int | None:
     """The first of some marks that is a whole number."""
     for name in names:
         text = marks.get(name)
-        if text is not None and text.isascii() and text.isdecimal() and len(text) <= _LONGEST_INDEX:
+        if text is not None and len(text) <= _LONGEST_INDEX and _is_whole(text):
             return int(text)
     return None
+
+
+def _is_whole(text: str) -> bool:
+    return text.isdecimal() and text.isascii()

@@ -42,6 +42,7 @@ def build_tree(queues: dict[str, QueueRow], axis: ResourceAxis) -> NewTree:
             bad[name] = str(error)
     for claim in claims:
         axis.learn({**claim.guarantee, **claim.percentage, **claim.capability, **claim.request})
+        axis.learn(claim.soft_guarantee)
     tree = QueueTree.of(claims)
     before = {name for name, row in queues.items() if row.is_leaf}
     for row in queues.values():
@@ -88,6 +89,7 @@ def _claim(row: QueueRow) -> QueueDemand:
         weight=spec.weight,
         guarantee=spec.guarantee.resource,
         percentage=spec.guarantee.percentage,
+        soft_guarantee=spec.deserved,
         capability=spec.capability,
         request=spec.request or {},
         created=created.timestamp() if created else 0.0,

@@ -34,10 +34,10 @@ def read_pod(pod: Pod, shapes: Shapes, scheduler_name: str) -> PodRow:
     metadata, spec, status = pod.metadata, pod.spec, pod.status
     namespace = metadata.namespace or "default"
     group = metadata.annotations.get(GROUP_ANNOTATION, "")
-    owner = next((one for one in metadata.owner_references if one.controller), None)
-    created = metadata.creation_timestamp
+    owner, created = metadata.controller, metadata.creation_timestamp
     return PodRow(
         key=f"{namespace}/{metadata.name}",
+        uid=metadata.uid,
         preemptable=mark(metadata, PREEMPTABLE_MARK),
         is_terminating=pod.is_leaving,
         namespace=namespace,
@@ -64,7 +64,7 @@ def read_pod(pod: Pod, shapes: Shapes, scheduler_name: str) -> PodRow:
         names_us=spec.scheduler_name == scheduler_name,
         is_daemon=owner is not None and owner.kind in _OWNERS_OF_DAEMONS,
         owner=owner.name if owner is not None else "",
-        batch_job=pod.batch_job if owner is not None else "",
+        batch_job=owner.batch_job if owner is not None else "",
         index_failures=_index_failures(metadata.annotations[INDEX_FAILURES])
         if INDEX_FAILURES in metadata.annotations
         else 0,
@@ -94,7 +94,7 @@ def read_group(group: PodGroup, axis: ResourceAxis) -> GroupRow:
     metadata, spec, status = group.metadata, group.spec, group.status
     created = metadata.creation_timestamp
     namespace = metadata.namespace or "default"
-    owner = next((one.name for one in metadata.owner_references if one.controller), "")
+    owner = metadata.controller.name if metadata.controller is not None else ""
     age = _age(metadata, created.timestamp() if created else 0.0)
     name = natural(metadata.name)
     of_owner = f"{_natural_namespace(namespace)}/{natural(owner) if owner else name}"

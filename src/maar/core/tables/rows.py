@@ -96,6 +96,7 @@ class PodRow:
     is_ours: bool  # for our scheduler to place, or without a scheduler name
     names_us: bool  # for our scheduler, by its name
     is_daemon: bool  # comes with its node: a DaemonSet made it, or the kubelet itself
+    uid: str = ""
     owner: str = ""  # the name of its controller
     batch_job: str = ""  # the uid of its controller, where that is a Job of batch/v1
     index_failures: int = 0  # of the pods of its index before it
@@ -135,6 +136,17 @@ class Counted:
     is_used: bool  # in `used` of the leaf and of its namespace there
     is_status_used: bool  # in `status_used` of the leaf
     budget: int  # +1: its room was added to the budget, -1: taken from it
+
+
+class Holding(NamedTuple):
+    """What groups with pods on nodes have in common: how they may give way, before a cycle changes them."""
+
+    namespace: str
+    priority: int
+    is_short: bool  # fewer pods than minMember count
+    has_surplus: bool  # more of them do
+    is_plain: bool  # minMember alone says what may go
+    is_quiet: bool  # no pod of it waits or is gated, and it was let in: nothing is to be said about it
 
 
 @dataclass(slots=True, eq=False)
@@ -179,6 +191,7 @@ class GroupRow:
     admitted: AmountColumn = ()  # of its leaf, while pods of it hold something
     tolerations: frozenset[tuple[Toleration, ...]] = frozenset()  # that live pods of it have
     counted_in: "QueueRow | None" = None  # where asked and admitted were added
+    held_as: Holding | None = None  # where it is among the holders of that queue
     to_come: int = 0  # pods of suspended Jobs of batch/v1, which do not exist
     suspended_for: str | None = None  # what a Job of its pods is suspended for, where Maar has suspended it
 
@@ -186,6 +199,22 @@ class GroupRow:
     def title(self) -> str:
         """As people name it: by its job or other owner, where it has one."""
         return f"{self.namespace}/{self.owner}" if self.owner else self.key
+
+    @property
+    def holding(self) -> Holding | None:
+        """What it has in common with other holders of its leaf; None: none of its pods is on a node."""
+        if not self.on_nodes:
+            return None
+        least, placed = self.min_member, self.placed
+        is_plain = self.standing_minimum == least and not self.min_task_member
+        is_quiet = self.phase != "Pending" and not self.pending and not self.gated
+        return Holding(self.namespace, self.priority, placed < least, placed > least, is_plain, is_quiet)
+
+    @property
+    def is_told_to_wait(self) -> bool:
+        """Whether its status says that it was let in and does not start, and that no room is held for it."""
+        is_let_in = self.stored_phase == "Inqueue" and self.admitted_since is not None
+        return is_let_in and self.unschedulable_since is not None and self.holds_since is None
 
     def is_of_spec(self, other: "GroupRow") -> bool:
         """Whether the objects that both were read from differ in their status alone."""
@@ -195,7 +224,7 @@ class GroupRow:
         """Have the pods of another row of the group, and be counted where that was; it is summed up again."""
         self.priority, self.pods, self.leaf = other.priority, other.pods, other.leaf
         self.counted_in, self.tolerations = other.counted_in, other.tolerations
-        self.asked, self.admitted = other.asked, other.admitted
+        self.asked, self.admitted, self.held_as = other.asked, other.admitted, other.held_as
         self.to_come, self.suspended_for = other.to_come, other.suspended_for
         for pod in self.pods.values():
             pod.group = self
@@ -234,6 +263,7 @@ class QueueRow:
     asked: Column = field(default_factory=list)  # `GroupRow.asked` of its groups together
     admitted: Column = field(default_factory=list)  # `GroupRow.admitted` of its groups together
     groups: dict[str, GroupRow] = field(default_factory=dict)
+    holders: dict[Holding, dict[str, GroupRow]] = field(default_factory=dict)  # groups with pods on nodes
     namespaces: dict[str, Column] = field(default_factory=dict)  # what each namespace uses here
     members: Counter[str] = field(default_factory=Counter)  # groups by namespace
     changes: int = 0  # counts changes to what its pods hold and to its members

@@ -57,13 +57,16 @@ class Shapes:
     def of(self, pod: Pod) -> Shape:
         """Find or make the shape of a pod."""
         spec = pod.spec
+        needs = self.axis.needs(pod.request)
+        selector = tuple(sorted(spec.node_selector.items())) if spec.node_selector else ()
         ports = tuple(
-            ("" if port.host_ip == _ALL_ADDRESSES else port.host_ip, port.protocol, port.host_port)
-            for container in spec.containers
-            for port in container.ports
-            if port.host_port
+            [
+                ("" if port.host_ip == _ALL_ADDRESSES else port.host_ip, port.protocol, port.host_port)
+                for container in spec.containers
+                for port in container.ports
+                if port.host_port
+            ]
         )
-        needs, selector = self.axis.needs(pod.request), tuple(sorted(spec.node_selector.items()))
         claims = _claims(pod) if spec.volumes else ()
         constraints = spec.affinity or spec.topology_spread_constraints
         text = (
@@ -89,12 +92,10 @@ class Shapes:
 
 def _claims(pod: Pod) -> tuple[str, ...]:
     """The claims a pod mounts; that of an ephemeral volume is named after pod and volume."""
-    namespace = pod.metadata.namespace or "default"
+    namespace, pod_name = pod.metadata.namespace or "default", pod.metadata.name
     names = [
-        volume.persistent_volume_claim.claim_name
-        if volume.persistent_volume_claim
-        else f"{pod.metadata.name}-{volume.name}"
+        claim.claim_name if claim is not None else f"{pod_name}-{volume.name}"
         for volume in pod.spec.volumes
-        if volume.persistent_volume_claim is not None or volume.ephemeral is not None
+        if (claim := volume.persistent_volume_claim) is not None or volume.ephemeral is not None
     ]
-    return tuple(f"{namespace}/{name}" for name in names)
+    return tuple([f"{namespace}/{name}" for name in names])

@@ -23,8 +23,8 @@ from maar.core.model.workload import BatchJob
 from maar.core.tables.axis import ResourceAxis
 from maar.core.tables.batch_jobs import BatchJobs
 from maar.core.tables.changed_groups import ChangedGroups
-from maar.core.tables.counting import add, count, is_waiting, prioritise, uncount
-from maar.core.tables.groups import attach, is_not_started, is_short, keep, sum_up, withdraw
+from maar.core.tables.counting import count, is_waiting, prioritise, uncount
+from maar.core.tables.groups import attach, enter, is_not_started, is_short, keep, sum_up, withdraw
 from maar.core.tables.node_columns import NodeColumns
 from maar.core.tables.past_use import PastUse
 from maar.core.tables.plain_objects import PlainObjects
@@ -147,7 +147,7 @@ class Tables(PlainObjects):
         if pod.group_key:
             self._join(pod, self.groups.get(pod.group_key))
         prioritise(pod, self.priority_of)
-        if is_waiting(pod) and pod.group is None and (pod.names_us or (pod.is_ours and pod.group_key)):
+        if pod.group is None and is_waiting(pod) and (pod.names_us or (pod.is_ours and pod.group_key)):
             self.orphans[pod.key] = pod
         if pod.shape.has_affinity:
             self.with_affinity[pod.key] = pod
@@ -257,10 +257,7 @@ class Tables(PlainObjects):
         sum_up(group, self.axis)
         is_now_short = is_short(group)
         if group.leaf is not None:
-            add(group.leaf.asked, group.asked, 1)
-            add(group.leaf.admitted, group.admitted, 1)
-            self.tolerated.add(group.tolerations, 1)
-            group.counted_in = group.leaf
+            enter(group, group.leaf, self.tolerated)
         is_there = bool(group.pending) or any(map(is_waiting, group.pods.values()))
         keep(group, (self.waiting, is_there), (self.short, is_now_short))
         keep(group, (self.not_enqueued, group.phase == "Pending"), (self.not_started, is_not_started(group)))
@@ -391,9 +388,9 @@ class Tables(PlainObjects):
 
     def _grow(self) -> None:
         """Give every column a place for resources that have been seen for the first time."""
-        more = [0] * (len(self.axis.names) - len(self.budget))
-        if not more:
+        if len(self.axis.names) == len(self.budget):
             return
+        more = [0] * (len(self.axis.names) - len(self.budget))
         rows: tuple[NodeRow | QueueRow, ...] = (*self.nodes.values(), *self.queues.values())
         for column in (self.budget, self.capacity, *(column for row in rows for column in row.columns)):
             column.extend(more)

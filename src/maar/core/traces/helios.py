@@ -2,6 +2,10 @@
 
 `vc`, the virtual cluster, is the queue. `gpu_num` and `cpu_num` are totals over `node_num` nodes: a job
 becomes a pod for each node. A job without a start never ran.
+
+Acme (`trace_seren.csv`, `trace_kalos.csv`) has the same columns but for `vc`: the type of the work or its
+user is the queue. Times have an offset from UTC. Kalos has the memory of a pod. A job ran from its start to
+its end: the `duration` of Kalos includes its wait.
 """
 
 from collections.abc import Iterable, Iterator
@@ -121,3 +125,14 @@ def read_helios_gpus(lines: Iterable[str], options: TraceOptions, skips: Skips) 
         if (named, total) != last[1:]:
             last = GpusOfQueues(time, named, total)
             yield last
+
+
+def looks_like_acme(lines: list[str]) -> bool:
+    """Whether a first line has the columns of Acme."""
+    columns = set(column_names(lines[0], ","))
+    return {"job_id", "type", "gpu_num", "submit_time"} <= columns and "vc" not in columns
+
+
+def read_acme(lines: Numbered, options: TraceOptions, skips: Skips) -> Source:
+    """Read the header, and prepare to read the jobs."""
+    return read_gpu_jobs(lines, options, skips, "Acme", ("type", "user"), ends_at="end_time")

@@ -11,8 +11,7 @@ from itertools import chain, islice
 from typing import Final
 
 from maar.core.simulation.jobs import TraceJob
-from maar.core.traces.acme import looks_like_acme, read_acme
-from maar.core.traces.helios import looks_like_helios, read_helios
+from maar.core.traces.helios import looks_like_acme, looks_like_helios, read_acme, read_helios
 from maar.core.traces.lines import Numbered, numbered
 from maar.core.traces.openb import looks_like_openb, read_openb
 from maar.core.traces.options import TraceOptions

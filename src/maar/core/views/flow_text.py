@@ -7,10 +7,13 @@ from the start; the column AFTER has them all.
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from maar.core.model.cron_job import CronJob
+from maar.core.model.job import Job
+from maar.core.model.job_flow import JobFlow
 from maar.core.views.drawing import WIDTH, Line, Part, Row, branches, paragraph, table
-from maar.core.views.flow_summary import CronSummary, FlowSummary
+from maar.core.views.flow_rows import flow_phase
 from maar.core.views.job_rows import job_cells, job_status, since
-from maar.core.views.job_summary import EventSummary, JobSummary, created
+from maar.core.views.job_summary import EventSummary, created
 from maar.core.views.job_text import STYLES, event_lines
 
 
@@ -18,8 +21,8 @@ from maar.core.views.job_text import STYLES, event_lines
 class FlowView:
     """A flow, its jobs and its events."""
 
-    flow: FlowSummary
-    jobs: Sequence[JobSummary]
+    flow: JobFlow
+    jobs: Sequence[Job]
     events: Sequence[EventSummary]
 
 
@@ -27,20 +30,20 @@ class FlowView:
 class CronView:
     """A cron job, the jobs that it has made and that are still there, and its events."""
 
-    cron: CronSummary
-    jobs: Sequence[JobSummary]
+    cron: CronJob
+    jobs: Sequence[Job]
     events: Sequence[EventSummary]
 
 
 def flow_lines(view: FlowView, now: float, width: int = WIDTH) -> Iterator[Line]:
     """Draw a flow."""
     flow, jobs = view.flow, {job.metadata.name: job for job in view.jobs}
-    steps, phase = flow.spec.flows, flow.phase
+    steps, phase = flow.spec.flows, flow_phase(flow)
     done = len(flow.status.completed_jobs)
     made = since(flow.metadata.creation_timestamp, now)
     facts = f"  {done} of {len(steps)} jobs completed; made {made} ago"
     yield (Part(f"flow {flow.key}  "), Part(phase, STYLES.get(phase, "")), Part(facts))
-    targets = {one.name: one.depends_on.targets for one in steps}
+    targets = {step.name: step.depends_on.targets if step.depends_on else () for step in steps}
     top = "\0"  # no name of a job
     rows = []
     for place in branches(_below(targets, top), top):
@@ -58,14 +61,14 @@ def flow_lines(view: FlowView, now: float, width: int = WIDTH) -> Iterator[Line]
 
 
 def _step_cells(
-    flow: FlowSummary,
+    flow: JobFlow,
     step: str,
     targets: Mapping[str, Sequence[str]],
-    jobs: Mapping[str, JobSummary],
+    jobs: Mapping[str, Job],
     now: float,
 ) -> tuple[Part, ...]:
     after = Part(", ".join(targets[step]) or "-")
-    name = flow.job_name(step)
+    name = f"{flow.metadata.name}-{step}"
     job, kept = jobs.get(name), flow.status.conditions.get(name)
     if job is not None:
         _, _, _, pods, retries, age = job_cells(job, now, False)

@@ -4,11 +4,11 @@ from datetime import datetime
 from typing import Final
 
 from maar.core.model.durations import BadDurationError, age, seconds
+from maar.core.model.job import Job
 from maar.core.views.job_summary import (
     JOB_LABEL,
     TASK_LABEL,
     ContainerSummary,
-    JobSummary,
     PodSummary,
     created,
 )
@@ -20,7 +20,7 @@ POD_HEADINGS: Final = ("NAME", "READY", "STATUS", "RESTARTS", "AGE")
 POD_WIDE: Final = ("JOB", "TASK", "IP", "NODE", "NOMINATED NODE")
 
 
-def job_cells(job: JobSummary, now: float, wide: bool) -> list[str]:  # noqa: FBT001  # a column of Table
+def job_cells(job: Job, now: float, wide: bool) -> list[str]:  # noqa: FBT001  # a column of Table
     """A job, a text for each column; pods are running/succeeded/failed/all."""
     spec, status = job.spec, job.status
     counts = (status.running, status.succeeded, status.failed, spec.replicas)
@@ -38,7 +38,7 @@ def job_cells(job: JobSummary, now: float, wide: bool) -> list[str]:  # noqa: FB
     return row
 
 
-def job_status(job: JobSummary) -> str:
+def job_status(job: Job) -> str:
     """The phase, and why the job waits or ended so."""
     if job.is_terminating:
         return "Deleting"  # Terminating is a phase of its own
@@ -46,11 +46,11 @@ def job_status(job: JobSummary) -> str:
     return f"{job.phase} ({reason})" if reason and reason != job.phase else job.phase
 
 
-def duration(job: JobSummary, now: float) -> str:
+def duration(job: Job, now: float) -> str:
     """For how long it runs, or ran."""
     status, last = job.status, job.status.state.last_transition_time
     started = [change.last_transition_time for change in status.conditions if change.status == "Running"]
-    if job.is_finished and status.running_duration:
+    if job.is_over and status.running_duration:
         try:
             return _length(seconds(status.running_duration))
         except BadDurationError:

@@ -1,7 +1,4 @@
-"""Jobs and their pods and events as commands show them: a summary has the fields that are shown, no others.
-
-Lists of ten thousand jobs are read into these; templates are passed over unread.
-"""
+"""Pods and events of jobs as commands show them: summaries have the fields that are shown."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -9,123 +6,14 @@ from typing import ClassVar, Final
 
 import msgspec
 
-from maar.core.model.job import Job
 from maar.core.model.metadata import Condition, Metadata, Object, OwnerReference, Record, Time
 from maar.core.model.pod import Named
-from maar.core.model.queue import DEFAULT
 from maar.core.model.whole_numbers import whole_number
 
 JOB_LABEL: Final = "volcano.sh/job-name"
 TASK_LABEL: Final = "volcano.sh/task-spec"
 INDEX_LABEL: Final = "volcano.sh/task-index"
 QUEUE_LABEL: Final = "volcano.sh/queue-name"
-FINISHED: Final = ("Completed", "Failed", "Terminated")
-SUSPENDED: Final = ("Aborting", "Aborted")
-
-
-class TaskDependencies(Record, frozen=True):
-    """The tasks that a task waits for."""
-
-    name: tuple[str, ...] = ()
-
-
-class TaskSummary(Record, frozen=True):
-    """A task without its template."""
-
-    name: str = ""
-    replicas: int = 0
-    min_available: int | None = None
-    depends_on: TaskDependencies = TaskDependencies()
-
-    @property
-    def minimum(self) -> int:
-        """How many of its pods are needed; all unless set."""
-        return self.replicas if self.min_available is None else self.min_available
-
-
-class JobSummarySpec(Record, frozen=True):
-    """What was asked for."""
-
-    scheduler_name: str = ""
-    queue: str = DEFAULT
-    min_available: int = 0
-    max_retry: int = 3
-    priority_class_name: str = ""
-    tasks: tuple[TaskSummary, ...] = ()
-    plugins: dict[str, object] = {}
-
-    @property
-    def replicas(self) -> int:
-        """How many pods it has when all are there."""
-        return sum(task.replicas for task in self.tasks)
-
-
-class JobSummaryState(Record, frozen=True):
-    """The phase, since when and why."""
-
-    phase: str = ""
-    reason: str = ""
-    message: str = ""
-    last_transition_time: Time | None = None
-
-
-class JobPhaseChange(Record, frozen=True):
-    """When the job was in a phase last."""
-
-    status: str = ""
-    last_transition_time: Time | None = None
-
-
-class PhaseCounts(Record, frozen=True):
-    """How many pods are in each phase."""
-
-    phase: dict[str, int] = {}
-
-
-class JobSummaryStatus(Record, frozen=True):
-    """How far it has come."""
-
-    state: JobSummaryState = JobSummaryState()
-    min_available: int = 0
-    pending: int = 0
-    running: int = 0
-    succeeded: int = 0
-    failed: int = 0
-    terminating: int = 0
-    unknown: int = 0
-    version: int = 0
-    retry_count: int = 0
-    running_duration: str = ""
-    task_status_count: dict[str, PhaseCounts] = {}
-    conditions: tuple[JobPhaseChange, ...] = ()
-    controlled_resources: dict[str, str] = {}
-
-
-class JobSummary(Object, frozen=True, tag="Job"):
-    """A job."""
-
-    api_version: ClassVar[str] = Job.api_version
-    plural: ClassVar[str] = Job.plural
-    namespaced: ClassVar[bool] = True
-
-    spec: JobSummarySpec = JobSummarySpec()
-    status: JobSummaryStatus = JobSummaryStatus()
-
-    @property
-    def phase(self) -> str:
-        """The phase; one that no controller has seen is Pending."""
-        return self.status.state.phase or "Pending"
-
-    @property
-    def minimum(self) -> int:
-        """How many pods start together; where nothing is written yet, what admission would write."""
-        tasks = sum(task.minimum for task in self.spec.tasks)
-        return self.status.min_available or self.spec.min_available or tasks
-
-    @property
-    def is_finished(self) -> bool:
-        """Whether it will not run again by itself."""
-        return self.phase in FINISHED
 
 
 class ContainerWaiting(Record, frozen=True):
@@ -139,6 +27,7 @@ class ContainerEnd(Record, frozen=True):
     """How a container ended."""
 
     reason: str = ""
+    message: str = ""
     exit_code: int = 0
     signal: int = 0
     finished_at: Time | None = None
@@ -173,6 +62,7 @@ class PodSummaryStatus(Record, frozen=True):
 
     phase: str = ""
     reason: str = ""
+    message: str = ""
     start_time: Time | None = None
     pod_ip: str = msgspec.field(default="", name="podIP")
     nominated_node_name: str = ""

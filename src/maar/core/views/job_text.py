@@ -5,10 +5,11 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 
+from maar.core.model.job import Job
 from maar.core.model.pod_group import PodGroup
 from maar.core.views.drawing import WIDTH, Line, Note, Part, Row, paragraph, table
 from maar.core.views.job_rows import duration, job_status, pod_state, since
-from maar.core.views.job_summary import EventSummary, JobSummary, PodSummary, newest_last
+from maar.core.views.job_summary import EventSummary, PodSummary, newest_last
 
 STYLES: Final = {
     "Running": "green",
@@ -35,7 +36,7 @@ _BLANK: Final[Line] = (Part(""),)
 class JobView:
     """A job with what belongs to it, as far as it could be read."""
 
-    job: JobSummary
+    job: Job
     group: PodGroup | None
     pods: Sequence[PodSummary]
     events: Sequence[EventSummary]
@@ -51,7 +52,7 @@ def job_lines(view: JobView, now: float, width: int = WIDTH) -> Iterator[Line]:
     yield from event_lines(view.events, now, width)
 
 
-def _header(job: JobSummary, now: float, width: int) -> Iterator[Line]:
+def _header(job: Job, now: float, width: int) -> Iterator[Line]:
     spec, status, phase = job.spec, job.status, job.phase
     queue = Part(f"  in queue {spec.queue}")
     yield (Part(f"job {job.key}  "), Part(job_status(job), STYLES.get(phase, "")), queue)
@@ -77,7 +78,7 @@ def _waits(view: JobView, width: int) -> Iterator[Line]:
     said: list[str] = []
     if state.message:
         said.append(" ".join(state.message.split()))
-    if view.group is not None and not view.job.is_finished and view.job.phase != "Running":
+    if view.group is not None and not view.job.is_over and view.job.phase != "Running":
         waiting = [one for one in view.group.status.conditions if one.type == "Unschedulable"]
         for one in waiting:
             text = " ".join(one.message.split())
@@ -88,14 +89,14 @@ def _waits(view: JobView, width: int) -> Iterator[Line]:
         yield from paragraph(Part(sentence, STYLES.get(view.job.phase, "")), width)
 
 
-def _tasks(job: JobSummary, width: int) -> Iterator[Line]:
+def _tasks(job: Job, width: int) -> Iterator[Line]:
     counts = job.status.task_status_count
     rows = []
     for task in job.spec.tasks:
         found = counts[task.name].phase if task.name in counts else {}
         numbers = [Part(str(found.get(phase, 0) or "-")) for phase in _PHASES]
-        before = Part(", ".join(task.depends_on.name) or "-")
-        cells = (Part(str(task.replicas)), Part(str(task.minimum)), *numbers, before)
+        before = Part(", ".join(task.depends_on.name if task.depends_on else ()) or "-")
+        cells = (Part(str(task.replicas)), Part(str(task.least)), *numbers, before)
         rows.append(Row(task.name, "", cells))
     if rows:
         headings = ("TASK", " PODS", " MIN", *(f" {phase.upper()}" for phase in _PHASES), "AFTER")
@@ -125,7 +126,7 @@ def _pods(view: JobView, now: float, width: int) -> Iterator[Line]:
         yield (Part(f"and {more} more; maar pod list -j {name} has them all", "dim"),)
 
 
-def _history(job: JobSummary, now: float, width: int) -> Iterator[Line]:
+def _history(job: Job, now: float, width: int) -> Iterator[Line]:
     changes = job.status.conditions[-_LONGEST_HISTORY:]
     rows = []
     for one in changes:

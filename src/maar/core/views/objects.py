@@ -164,7 +164,9 @@ class Seen:
         }
         metadata = _metadata(row.key, row.namespace, row.created, marks)
         leaves = _LONG_AGO if row.is_terminating else None
-        metadata = msgspec.structs.replace(metadata, labels=dict(row.labels), deletion_timestamp=leaves)
+        metadata = msgspec.structs.replace(
+            metadata, uid=row.uid, labels=dict(row.labels), deletion_timestamp=leaves
+        )
         if row.is_daemon or row.owner:
             kind = "DaemonSet" if row.is_daemon else ""
             owner = OwnerReference(kind=kind, name=row.owner, controller=True)

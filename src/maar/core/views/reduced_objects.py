@@ -2,12 +2,12 @@
 
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
-from typing import Final, cast
+from typing import Final
 
 import msgspec
 
 from maar.core.model.job import Job, Task
-from maar.core.model.kinds import BadObjectError, from_document, plain, to_json
+from maar.core.model.kinds import BadObjectError, from_document, to_json
 from maar.core.model.metadata import Metadata, Object
 from maar.core.model.pod import Pod
 from maar.core.model.workload import BatchJob
@@ -38,7 +38,7 @@ def reduced_jobs(jobs: Iterable[Job]) -> Iterator[Job]:
 def _reduced_task(task: Task) -> Task:
     pod = from_document(Pod, {name: task.template.get(name) for name in _TEMPLATE})
     template = {"metadata": _reduced(pod.metadata), "spec": pod.spec}
-    return msgspec.structs.replace(task, template=cast("dict[str, object]", plain(to_json(template))))
+    return msgspec.structs.replace(task, written=msgspec.Raw(to_json(template)))
 
 
 def _reduced(metadata: Metadata) -> Metadata:

@@ -1,12 +1,13 @@
 """What to do about a job now: decide(job, pods, now), a pure function of stored objects.
 
-A pod carries a finalizer from its creation until its end is in the status of its job. Both change in one
-transaction, so nothing is counted twice or not at all, whoever deletes the pod and wherever the process is
-killed. Everything else follows from what is stored: the counters of the status, the pods that are there, and
-the times in both. A decision names the next writes only; after them, or when a pod changes, comes another.
+A pod carries a finalizer from its creation until its end is in the status of its job. Both change
+in one transaction, so nothing is counted twice or not at all, whoever deletes the pod and wherever
+the process is killed. Everything else follows from what is stored: the counters of the status, the
+pods that are there, and the times in both. A decision names the next writes only; after them, or
+when a pod changes, comes another.
 
-A job that ends does so in two steps, as in Kubernetes: FailureTarget or SuccessCriteriaMet when that is
-certain, Failed or Complete when its last pod has ended.
+A job that ends does so in two steps, as in Kubernetes: FailureTarget or SuccessCriteriaMet when
+that is certain, Failed or Complete when its last pod has ended.
 """
 
 from collections.abc import Sequence
@@ -14,15 +15,7 @@ from typing import NamedTuple
 
 from msgspec.structs import replace
 
-from maar.core.model.index_ranges import format_indexes
-from maar.embedded.batch_jobs.endings import (
-    Ending,
-    completion,
-    deadline_of,
-    failure,
-    known_ending,
-    success_policy,
-)
+from maar.core.model.index_ranges import format_indexes, parse_indexes
 from maar.embedded.batch_jobs.model import (
     CONTROLLER,
     BatchJob,
@@ -33,8 +26,17 @@ from maar.embedded.batch_jobs.model import (
     Uncounted,
     moment,
 )
+from maar.embedded.batch_jobs.pod_failures import verdict
 from maar.embedded.batch_jobs.pod_work import NewPod, Work, work_for
 from maar.embedded.batch_jobs.tally import Tally, counts_as_failed, tally
+
+
+class Ending(NamedTuple):
+    """That the job ends, and why."""
+
+    has_failed: bool
+    reason: str
+    message: str
 
 
 class JobEvent(NamedTuple):
@@ -59,8 +61,8 @@ class Decision(NamedTuple):
 
 def decide(job: BatchJob, pods: Sequence[JobPod], now: float) -> Decision:
     """Decide what is next for a job with these pods."""
-    tracked = [one for one in pods if one.is_tracked]
-    if job.spec.managed_by not in (None, CONTROLLER):
+    tracked = [pod for pod in pods if pod.is_tracked]
+    if job.spec.managed_by not in ("", CONTROLLER):
         return Decision(job.status)
     if job.metadata.deletion_timestamp is not None:
         return Decision(job.status, tracked)
@@ -68,7 +70,7 @@ def decide(job: BatchJob, pods: Sequence[JobPod], now: float) -> Decision:
         return _expire(job, tracked, now)
     counted, status, events = tally(job, pods), _started(job, now), list[JobEvent]()
     work = Work(delete=counted.active)
-    ending = known_ending(status) or failure(job, status, counted, now) or success_policy(job, counted)
+    ending = _known_ending(status) or _failure(job, status, counted, now) or _success_policy(job, counted)
     if ending is None:
         work = Work(counted.active) if job.spec.suspend else work_for(job, counted, now)
         ending = completion(job, counted, remaining=len(counted.active) - len(work.delete))
@@ -78,7 +80,7 @@ def decide(job: BatchJob, pods: Sequence[JobPod], now: float) -> Decision:
     if ending is not None:
         status, events = _end(status, ending, now)
         return Decision(status, untrack, work.delete, (), events)
-    wake = [one for one in (work.wake_at, deadline_of(job, status)) if one is not None]
+    wake = [at for at in (work.wake_at, _deadline_of(job, status)) if at is not None]
     return Decision(status, untrack, work.delete, work.create, events, min(wake, default=None))
 
 
@@ -102,9 +104,9 @@ def _count(
 ) -> tuple[JobStatus, Sequence[JobPod]]:
     """The status with all that has ended, and the pods that are counted with it or not at all any more."""
     has_failed = ending is not None and ending.has_failed
-    kept = {one.metadata.uid for one in counted.to_replace.values()} if ending is None else set()
-    removed = {one.metadata.uid for one in work.delete}
-    new_failures = {one.metadata.uid for one in counted.new_failed}
+    kept = {pod.metadata.uid for pod in counted.to_replace.values()} if ending is None else set()
+    removed = {pod.metadata.uid for pod in work.delete}
+    new_failures = {pod.metadata.uid for pod in counted.new_failed}
     untrack, failed = list[JobPod](), 0
     for pod in counted.pods:
         uid, is_new_failure = pod.metadata.uid, pod.metadata.uid in new_failures
@@ -114,7 +116,7 @@ def _count(
         untrack.append(pod)
         if is_new_failure or (has_failed and pod.status.phase != "Succeeded"):
             failed += counts_as_failed(pod, job)
-    active = [one for one in counted.active if one.metadata.uid not in removed]
+    active = [pod for pod in counted.active if pod.metadata.uid not in removed]
     indexed: dict[str, str | None] = {}
     if job.spec.is_indexed:
         indexed["completed_indexes"] = format_indexes(counted.completed)
@@ -123,7 +125,7 @@ def _count(
     written = replace(
         status,
         active=len(active),
-        ready=sum(one.is_ready for one in active),
+        ready=sum(pod.is_ready for pod in active),
         terminating=len(counted.terminating) + len(work.delete),
         succeeded=counted.succeeded,
         failed=status.failed + failed,
@@ -170,11 +172,81 @@ def _with(
         last_transition_time=at,
         last_probe_time=at,
     )
-    places = [place for place, one in enumerate(status.conditions) if one.type == kind]
-    if not places:
+    positions = [position for position, condition in enumerate(status.conditions) if condition.type == kind]
+    if not positions:
         return replace(status, conditions=(*status.conditions, new))
-    before = status.conditions[places[0]]
+    before = status.conditions[positions[0]]
     if before.status == holds:
         return status
-    conditions = [new if one is before else one for one in status.conditions]
+    conditions = [new if condition is before else condition for condition in status.conditions]
     return replace(status, conditions=tuple(conditions))
+
+
+def _deadline_of(job: BatchJob, status: JobStatus) -> float | None:
+    """When the job has been active for as long as it may be; None where nothing limits that now."""
+    limit, start = job.spec.active_deadline_seconds, status.start_time
+    return None if limit is None or start is None or job.spec.suspend else start.timestamp() + limit
+
+
+def _known_ending(status: JobStatus) -> Ending | None:
+    """An end that was certain before, and waits for its pods."""
+    condition = status.condition("SuccessCriteriaMet", "FailureTarget")
+    return (
+        None
+        if condition is None
+        else Ending(condition.type == "FailureTarget", condition.reason, condition.message)
+    )
+
+
+def _failure(job: BatchJob, status: JobStatus, counted: Tally, now: float) -> Ending | None:
+    """Why the job fails now, if it does."""
+    spec, failed = job.spec, len(counted.failed_indexes)
+    verdicts = [verdict(spec.pod_failure_policy, said) for said in counted.new_failed]
+    if message := next((said.message for said in verdicts if said.action == "FailJob"), ""):
+        return Ending(True, "PodFailurePolicy", message)
+    if counted.failed > spec.backoff_limit or _restarted_too_often(job, counted):
+        return Ending(True, "BackoffLimitExceeded", "Job has reached the specified backoff limit")
+    if (deadline := _deadline_of(job, status)) is not None and now >= deadline:
+        return Ending(True, "DeadlineExceeded", "Job was active longer than specified deadline")
+    if spec.max_failed_indexes is not None and failed > spec.max_failed_indexes:
+        message = "Job has exceeded the specified maximal number of failed indexes"
+        return Ending(True, "MaxFailedIndexesExceeded", message)
+    if failed and failed + counted.succeeded >= (spec.completions or 0):
+        return Ending(True, "FailedIndexes", "Job has failed indexes")
+    return None
+
+
+def _restarted_too_often(job: BatchJob, counted: Tally) -> bool:
+    """Restarts of containers are retries too where pods restart them by themselves."""
+    if job.spec.template.spec.restart_policy != "OnFailure":
+        return False
+    statuses = [
+        status
+        for pod in counted.pods
+        if pod.status.phase in ("Pending", "Running")
+        for status in (*pod.status.container_statuses, *pod.status.init_container_statuses)
+    ]
+    return sum(one.restart_count for one in statuses) >= max(job.spec.backoff_limit, 1)
+
+
+def _success_policy(job: BatchJob, counted: Tally) -> Ending | None:
+    """Which rule of its success policy the job meets, if any."""
+    policy = job.spec.success_policy
+    if policy is None or not job.spec.is_indexed:
+        return None
+    for position, rule in enumerate(policy.rules):
+        met, needed = counted.completed, rule.succeeded_count
+        if rule.succeeded_indexes is not None:
+            named = parse_indexes(rule.succeeded_indexes, job.spec.completions or 0)
+            met, needed = met & named, len(named) if needed is None else needed
+        if needed is not None and len(met) >= needed:
+            return Ending(False, "SuccessPolicy", f"Matched rules at index {position}")
+    return None
+
+
+def completion(job: BatchJob, counted: Tally, remaining: int) -> Ending | None:
+    """A job without a number of completions is complete once one has succeeded and no other runs."""
+    needed = job.spec.completions if job.spec.completions is not None else 1
+    if remaining or counted.succeeded < needed:
+        return None
+    return Ending(False, "CompletionsReached", "Reached expected number of succeeded pods")

@@ -3,11 +3,12 @@
 from datetime import UTC, datetime
 from typing import ClassVar, Final, Literal
 
+from maar.core.model.batch_job import BatchJobSpec
 from maar.core.model.index_ranges import parse_indexes
 from maar.core.model.kinds import from_json
-from maar.core.model.metadata import Condition, Metadata, Object, Record, Time
+from maar.core.model.metadata import Condition, Object, Record, Time
 from maar.core.model.whole_numbers import whole_number
-from maar.embedded.nodes.pod import FINISHED, BoundMetadata, ContainerStatus
+from maar.embedded.nodes.pod import FINISHED, ContainerStatus
 
 JOBS: Final = "jobs.batch"
 TRACKING: Final = "batch.kubernetes.io/job-tracking"  # the finalizer of pods that are not counted yet
@@ -16,37 +17,7 @@ INDEX_FAILURES: Final = "batch.kubernetes.io/job-index-failure-count"
 IGNORED_INDEX_FAILURES: Final = "batch.kubernetes.io/job-index-ignored-failure-count"
 CONTROLLER: Final = "kubernetes.io/job-controller"
 
-Action = Literal["FailJob", "FailIndex", "Ignore", "Count"]
 ConditionStatus = Literal["True", "False", "Unknown"]
-
-
-class OnExitCodes(Record, frozen=True):
-    """Exit codes that a rule is about; of any container where none is named."""
-
-    container_name: str | None = None
-    operator: str = "In"
-    values: tuple[int, ...] = ()
-
-
-class ConditionPattern(Record, frozen=True):
-    """A condition of a pod that a rule is about."""
-
-    type: str = ""
-    status: str = "True"
-
-
-class FailureRule(Record, frozen=True):
-    """What follows from one kind of failure."""
-
-    action: Action = "Count"
-    on_exit_codes: OnExitCodes | None = None
-    on_pod_conditions: tuple[ConditionPattern, ...] = ()
-
-
-class FailurePolicy(Record, frozen=True):
-    """The first rule that matches a failed pod counts."""
-
-    rules: tuple[FailureRule, ...] = ()
 
 
 class SuccessRule(Record, frozen=True):
@@ -74,23 +45,15 @@ class Template(Record, frozen=True):
     spec: TemplateSpec = TemplateSpec()
 
 
-class JobSpec(Record, frozen=True):
+class JobSpec(BatchJobSpec, frozen=True):
     """What is wanted; defaults are those of the API server."""
 
-    parallelism: int = 1
-    completions: int | None = None
-    completion_mode: str = "NonIndexed"
-    backoff_limit: int = 6
-    backoff_limit_per_index: int | None = None
     max_failed_indexes: int | None = None
     active_deadline_seconds: int | None = None
     ttl_seconds_after_finished: int | None = None
-    suspend: bool = False
-    managed_by: str | None = None
     pod_replacement_policy: str = "TerminatingOrFailed"
-    pod_failure_policy: FailurePolicy | None = None
     success_policy: SuccessPolicy | None = None
-    template: Template = Template()
+    template: Template = Template()  # type: ignore[assignment]  # another part of the same
 
     @property
     def is_indexed(self) -> bool:
@@ -130,13 +93,14 @@ class JobStatus(Record, frozen=True):
 
     def condition(self, *types: str) -> JobCondition | None:
         """The first condition of these types that is true."""
-        return next((one for one in self.conditions if one.type in types and one.status == "True"), None)
-
-
-class JobMetadata(Metadata, frozen=True):
-    """Metadata with the generation of the spec."""
-
-    generation: int = 0
+        return next(
+            (
+                condition
+                for condition in self.conditions
+                if condition.type in types and condition.status == "True"
+            ),
+            None,
+        )
 
 
 class BatchJob(Object, frozen=True, tag="Job"):
@@ -146,7 +110,6 @@ class BatchJob(Object, frozen=True, tag="Job"):
     plural: ClassVar[str] = "jobs"
     namespaced: ClassVar[bool] = True
 
-    metadata: JobMetadata = JobMetadata()
     spec: JobSpec = JobSpec()
     status: JobStatus = JobStatus()
 
@@ -183,7 +146,6 @@ class JobPod(Object, frozen=True, tag="Pod"):
     plural: ClassVar[str] = "pods"
     namespaced: ClassVar[bool] = True
 
-    metadata: BoundMetadata = BoundMetadata()
     spec: PlacedSpec = PlacedSpec()
     status: JobPodStatus = JobPodStatus()
 
@@ -210,7 +172,9 @@ class JobPod(Object, frozen=True, tag="Pod"):
     @property
     def is_ready(self) -> bool:
         """Whether its Ready condition holds."""
-        return any(one.type == "Ready" and one.status == "True" for one in self.status.conditions)
+        return any(
+            condition.type == "Ready" and condition.status == "True" for condition in self.status.conditions
+        )
 
     @property
     def is_tracked(self) -> bool:
@@ -234,12 +198,18 @@ class JobPod(Object, frozen=True, tag="Pod"):
     def ended(self) -> float:
         """When its last container ended, or the closest to it that is known."""
         statuses = (*self.status.container_statuses, *self.status.init_container_statuses)
-        ends = [one.state.terminated.finished_at for one in statuses if one.state.terminated is not None]
-        if known := [end.timestamp() for end in ends if end is not None]:
-            return max(known)
-        ready = (one.last_transition_time for one in self.status.conditions if one.type == "Ready")
+        ends = [
+            status.state.terminated.finished_at for status in statuses if status.state.terminated is not None
+        ]
+        if moments := [end.timestamp() for end in ends if end is not None]:
+            return max(moments)
+        ready = (
+            condition.last_transition_time
+            for condition in self.status.conditions
+            if condition.type == "Ready"
+        )
         times = (*ready, self.metadata.deletion_timestamp, self.metadata.creation_timestamp)
-        return next((one.timestamp() for one in times if one is not None), 0.0)
+        return next((time.timestamp() for time in times if time is not None), 0.0)
 
 
 def read_job(body: bytes) -> BatchJob:

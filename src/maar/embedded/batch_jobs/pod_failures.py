@@ -3,7 +3,8 @@
 from collections.abc import Iterable
 from typing import Final, NamedTuple
 
-from maar.embedded.batch_jobs.model import Action, BatchJob, FailurePolicy, FailureRule, JobPod
+from maar.core.model.batch_job import Action, FailurePolicy, FailureRule
+from maar.embedded.batch_jobs.model import BatchJob, JobPod
 from maar.embedded.nodes.pod import ContainerStatus
 
 _FIRST_WAIT_S: Final = 10.0
@@ -30,9 +31,9 @@ def is_failed(pod: JobPod, job: BatchJob) -> bool:
 
 def verdict(policy: FailurePolicy | None, pod: JobPod) -> Verdict:
     """What a failure policy says about a failed pod; without a rule for it, it counts."""
-    for place, rule in enumerate(policy.rules if policy is not None else ()):
+    for position, rule in enumerate(policy.rules if policy is not None else ()):
         if why := _match(rule, pod):
-            return Verdict(rule.action, f"{why} matching {rule.action} rule at index {place}")
+            return Verdict(rule.action, f"{why} matching {rule.action} rule at index {position}")
     return _COUNTED
 
 
@@ -41,7 +42,7 @@ def retry_at(pods: Iterable[JobPod]) -> float:
 
     Deleted pods are no reason to wait: nothing says that another would fail too.
     """
-    ended = [one for one in pods if one.is_finished and one.metadata.deletion_timestamp is None]
+    ended = [pod for pod in pods if pod.is_finished and pod.metadata.deletion_timestamp is None]
     success = max((one.ended for one in ended if one.status.phase == "Succeeded"), default=0.0)
     failures = [one.ended for one in ended if one.status.phase == "Failed" and one.ended > success]
     return max(failures) + wait(len(failures)) if failures else 0.0
@@ -62,9 +63,11 @@ def _match(rule: FailureRule, pod: JobPod) -> str:
             if code:
                 return f"Container {status.name} for pod {called} failed with exit code {code}"
         return ""
-    wanted = {(one.type, one.status) for one in rule.on_pod_conditions}
-    found = (one.type for one in pod.status.conditions if (one.type, one.status) in wanted)
-    return next((f"Pod {called} has condition {one}" for one in found), "")
+    wanted = {(condition.type, condition.status) for condition in rule.on_pod_conditions}
+    types = (
+        condition.type for condition in pod.status.conditions if (condition.type, condition.status) in wanted
+    )
+    return next((f"Pod {called} has condition {matched}" for matched in types), "")
 
 
 def _exit_code(rule: FailureRule, status: ContainerStatus) -> int:

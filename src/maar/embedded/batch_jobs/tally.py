@@ -26,8 +26,8 @@ class Tally(NamedTuple):
 def tally(job: BatchJob, pods: Sequence[JobPod]) -> Tally:
     """Count pods."""
     spec, status = job.spec, job.status
-    active = [one for one in pods if one.is_active]
-    tracked = [one for one in pods if one.is_tracked and _is_valid(one, job)]
+    active = [pod for pod in pods if pod.is_active]
+    tracked = [pod for pod in pods if pod.is_tracked and _is_valid(pod, job)]
     new_succeeded = [one for one in tracked if one.status.phase == "Succeeded"]
     new_failed = [one for one in tracked if is_failed(one, job)]
     completed, failed_indexes, to_replace = frozenset[int](), frozenset[int](), dict[int, JobPod]()
@@ -43,7 +43,7 @@ def tally(job: BatchJob, pods: Sequence[JobPod]) -> Tally:
     return Tally(
         pods=pods,
         active=active,
-        terminating=[one for one in pods if one.is_terminating],
+        terminating=[pod for pod in pods if pod.is_terminating],
         new_succeeded=new_succeeded,
         new_failed=new_failed,
         succeeded=succeeded,
@@ -66,7 +66,7 @@ def _is_valid(pod: JobPod, job: BatchJob) -> bool:
 
 
 def _indexes(pods: Sequence[JobPod]) -> frozenset[int]:
-    return frozenset(one.index for one in pods if one.index is not None)
+    return frozenset(pod.index for pod in pods if pod.index is not None)
 
 
 def _fails_index(pod: JobPod, job: BatchJob) -> bool:
@@ -77,5 +77,5 @@ def _fails_index(pod: JobPod, job: BatchJob) -> bool:
 
 
 def _last_failures(pods: Sequence[JobPod]) -> dict[int, JobPod]:
-    ordered = sorted(pods, key=lambda one: (sum(one.index_failures), one.ended))
+    ordered = sorted(pods, key=lambda pod: (sum(pod.index_failures), pod.ended))
     return {one.index: one for one in ordered if one.index is not None}

@@ -1,28 +1,34 @@
 """Jobs of batch/v1 run here: what is decided about them is carried out."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
+from datetime import datetime
+from functools import partial
 from typing import Final
 
 import msgspec
 
-from maar.core.model.kinds import BadObjectError
-from maar.core.model.metadata import OwnerReference
 from maar.embedded.batch_jobs.decision import Decision, decide
-from maar.embedded.batch_jobs.model import JOBS, TRACKING, BatchJob, JobPod, JobStatus, read_job, read_job_pod
-from maar.embedded.batch_jobs.pod_template import pod_from
-from maar.embedded.batch_jobs.pod_work import NewPod
+from maar.embedded.batch_jobs.model import JOBS, TRACKING, BatchJob, JobPod, JobStatus, read_job
+from maar.embedded.batch_jobs.pod_work import NewPod, pod_from
 from maar.embedded.calls import Call, Caller, Deletion, metadata, text
 from maar.embedded.cluster import Cluster
-from maar.embedded.controllers.controller import Observed, Owner, WorkItem
+from maar.embedded.controllers.view import (
+    PODS,
+    EmbeddedController,
+    ObjectChanged,
+    View,
+    Wanted,
+    Write,
+    job_of,
+    moment,
+)
 from maar.embedded.event_records import EventObject, EventSource, record_event
 from maar.embedded.failures import ApiError, Json
 from maar.embedded.kinds.parts import words
-from maar.embedded.nodes.pod import BoundMetadata
 from maar.embedded.storage_problems import NotStoredError
 from maar.embedded.store import Key
 
-_PODS: Final = "pods"
-_SETTLE_S: Final = 0.02  # pods change together: one decision for all of them
+_SETTLE_S: Final = 0.02  # the least time to the next look at a job
 _NO_PODS: Final[dict[str, JobPod]] = {}
 _SOURCE: Final = EventSource("job-controller")
 # Not the server itself: its pods are admitted as those of other clients are.
@@ -31,132 +37,102 @@ _CALLER: Final = Caller(
 )
 
 
-class BatchJobController:
-    """Makes, counts and deletes the pods of jobs.
+class BatchJobs(EmbeddedController):
+    """Keys are those of Jobs, and of pods that only lose their finalizer."""
 
-    All changes are observed before an object is reconciled, so the pods known here are those that are stored;
-    nothing else is remembered.
-    """
+    def keys(self, change: ObjectChanged, cluster: View) -> Iterator[Key]:
+        """A Job, and the Job of a pod; a pod that has none but the finalizer."""
+        if change.key.resource == JOBS:
+            yield change.key
+        elif change.key.resource == PODS:
+            jobs = [job_of(change.key.namespace, pod) for pod in (change.before, change.after)]
+            yield from (job for job in dict.fromkeys(jobs) if job is not None)
+            if jobs[1] is None and change.after is not None and TRACKING in change.after.finalizers:
+                yield change.key
 
-    def __init__(self, cluster: Cluster) -> None:
-        self._cluster = cluster
-        self._pods: dict[Key, dict[str, JobPod]] = {}  # by job, then by name
-        self._jobs: dict[Key, Key] = {}  # the job of each pod
-
-    def observe(self, observed: Observed) -> Iterable[WorkItem]:
-        """Know the pods of each job; come back for the job when one changes."""
-        key = observed.key
-        if key.resource == JOBS:
-            return (WorkItem(key),)
-        return self._observe_pod(observed) if key.resource == _PODS else ()
-
-    def reconcile(self, key: Key) -> Iterator[WorkItem | None]:
-        """Decide about a job and carry it out; a pod without a job only loses its finalizer."""
-        if key.resource == _PODS:
-            self._untrack(key)
+    def wanted(self, cluster: View, key: Key, now: datetime) -> Wanted:
+        """Carry out what is decided about a Job."""
+        if key.resource == PODS:
+            yield partial(_untrack, cluster.cluster, key)
             return
-        body, pods = self._cluster.store.get(key), self._pods.get(key, _NO_PODS)
+        body, pods = cluster.cluster.store.get(key), cluster.job_pods.get(key, _NO_PODS)
         job = None if body is None else read_job(body)
         uid = "" if job is None else job.metadata.uid
-        for pod in [one for one in pods.values() if one.is_tracked and _owner_uid(one) != uid]:
-            self._untrack(Key(_PODS, key.namespace, pod.metadata.name))
+        strays = [pod.metadata.name for pod in pods.values() if pod.is_tracked and _owner_uid(pod) != uid]
+        for name in strays:
+            yield partial(_untrack, cluster.cluster, Key(PODS, key.namespace, name))
         if job is None:
             return
-        now = self._cluster.clock()
-        decision = decide(job, [one for one in pods.values() if _owner_uid(one) == uid], now)
-        self._write(key, job, decision)
+        own = [pod for pod in pods.values() if _owner_uid(pod) == uid]
+        decision = decide(job, own, now.timestamp())
+        yield partial(_write, cluster.cluster, key, job, decision)
         if decision.is_expired:
-            self._cluster.delete(*key, Deletion(propagation="Foreground", uid=uid))
-        yield from self._create(key, job, decision.create)
+            how = Deletion(propagation="Foreground", uid=uid)
+            yield partial(cluster.cluster.delete, *key, how)
+        yield from _creations(cluster.cluster, key, job, decision.create)
         if decision.wake_at is not None:
-            yield WorkItem(key, max(decision.wake_at - now, _SETTLE_S))
+            yield moment(max(decision.wake_at, now.timestamp() + _SETTLE_S))
 
-    def _observe_pod(self, observed: Observed) -> Iterable[WorkItem]:
-        key, before = observed.key, self._jobs.pop(observed.key, None)
-        if before is not None:
-            self._pods[before].pop(key.name, None)
-            if not self._pods[before]:
-                del self._pods[before]
-            yield WorkItem(before, _SETTLE_S)
-        owner = next((one for one in observed.meta.owners if _is_job(one)), None)
-        if observed.is_gone:
+
+def _write(cluster: Cluster, key: Key, job: BatchJob, decision: Decision) -> None:
+    """Write down what has ended together with the finalizers that stood for it."""
+    with cluster.store.transaction():
+        if decision.status != job.status:
+            cluster.rewrite(*key, lambda value: _with_status(value, decision.status))
+        for pod in decision.untrack:
+            _untrack(cluster, Key(PODS, key.namespace, pod.metadata.name))
+        for pod in decision.delete:
+            how = Deletion(propagation="Background", uid=pod.metadata.uid)
+            cluster.delete(PODS, key.namespace, pod.metadata.name, how)
+            _record(cluster, key, job, "Normal", "SuccessfulDelete", f"Deleted pod: {pod.metadata.name}")
+        for event in decision.events:
+            severity = "Warning" if event.is_warning else "Normal"
+            _record(cluster, key, job, severity, event.reason, event.message)
+
+
+def _creations(cluster: Cluster, key: Key, job: BatchJob, pods: Sequence[NewPod]) -> Iterator[Write]:
+    """Pods to make one by one, as long as the job is what was decided about."""
+    for new in pods:
+        value = cluster.read(*key)
+        if value is None or not _is_as_decided(value, job):
             return
-        if owner is not None:
-            job = self._jobs[key] = Key(JOBS, key.namespace, owner.name)
-            self._pods.setdefault(job, {})[key.name] = _read(observed, owner)
-            yield WorkItem(job, _SETTLE_S)
-        elif TRACKING in (observed.meta.finalizers or ()):
-            yield WorkItem(key)
-
-    def _write(self, key: Key, job: BatchJob, decision: Decision) -> None:
-        """Write down what has ended together with the finalizers that stood for it."""
-        with self._cluster.store.transaction():
-            if decision.status != job.status:
-                self._cluster.rewrite(*key, lambda value: _with_status(value, decision.status))
-            for pod in decision.untrack:
-                self._untrack(Key(_PODS, key.namespace, pod.metadata.name))
-            for pod in decision.delete:
-                how = Deletion(propagation="Background", uid=pod.metadata.uid)
-                self._cluster.delete(_PODS, key.namespace, pod.metadata.name, how)
-                self._record(key, job, "Normal", "SuccessfulDelete", f"Deleted pod: {pod.metadata.name}")
-            for event in decision.events:
-                kind = "Warning" if event.is_warning else "Normal"
-                self._record(key, job, kind, event.reason, event.message)
-
-    def _create(self, key: Key, job: BatchJob, pods: Sequence[NewPod]) -> Iterator[None]:
-        """Make pods one by one, as long as the job is what was decided about."""
-        for new in pods:
-            found = self._cluster.read(*key)
-            if found is None or not _is_as_decided(found, job):
-                return
-            try:
-                made = self._cluster.create(_PODS, key.namespace, pod_from(found, new), Call(_CALLER))
-            except NotStoredError:
-                raise
-            except ApiError as error:
-                if self._is_namespace_terminating(key.namespace):
-                    return
-                self._record(key, job, "Warning", "FailedCreate", f"Error creating: {error.message}")
-                raise
-            name = text(metadata(made), "name")
-            self._record(key, job, "Normal", "SuccessfulCreate", f"Created pod: {name}")
-            yield None
-
-    def _untrack(self, key: Key) -> None:
-        """Remove the finalizer of a pod; one that was deleted goes with it."""
-        if self._cluster.store.get(key) is not None:
-            self._cluster.change(*key, _untracked)
-
-    def _is_namespace_terminating(self, name: str) -> bool:
-        found = self._cluster.read("namespaces", "", name)
-        return found is None or "deletionTimestamp" in metadata(found)
-
-    def _record(self, key: Key, job: BatchJob, kind: str, reason: str, message: str) -> None:
-        about = EventObject("batch/v1", "Job", key.namespace, key.name, job.metadata.uid)
-        record_event(self._cluster, about, _SOURCE, kind, reason, message)
+        yield partial(_create, cluster, key, job, pod_from(value, new))
 
 
-def _is_job(owner: Owner) -> bool:
-    return owner.controller is True and (owner.api_version, owner.kind) == ("batch/v1", "Job")
+def _create(cluster: Cluster, key: Key, job: BatchJob, pod: Json) -> None:
+    try:
+        made = cluster.create(PODS, key.namespace, pod, Call(_CALLER))
+    except NotStoredError:
+        raise
+    except ApiError as error:
+        namespace = cluster.read("namespaces", "", key.namespace)
+        if namespace is not None and "deletionTimestamp" not in metadata(namespace):
+            _record(cluster, key, job, "Warning", "FailedCreate", f"Error creating: {error.message}")
+            raise
+    else:
+        _record(
+            cluster, key, job, "Normal", "SuccessfulCreate", f"Created pod: {text(metadata(made), 'name')}"
+        )
+
+
+def _untrack(cluster: Cluster, key: Key) -> None:
+    """Remove the finalizer of a pod; one that was deleted goes with it."""
+    if cluster.store.get(key) is not None:
+        cluster.change(*key, _untracked)
+
+
+def _record(cluster: Cluster, key: Key, job: BatchJob, severity: str, reason: str, message: str) -> None:
+    about = EventObject("batch/v1", "Job", key.namespace, key.name, job.metadata.uid)
+    record_event(cluster, about, _SOURCE, severity, reason, message)
 
 
 def _owner_uid(pod: JobPod) -> str:
     owners = pod.metadata.owner_references
-    return next((one.uid for one in owners if one.controller and one.kind == "Job"), "")
+    return next((owner.uid for owner in owners if owner.controller and owner.kind == "Job"), "")
 
 
-def _read(observed: Observed, owner: Owner) -> JobPod:
-    """A pod; one that cannot be read counts as active, so that no other takes its place."""
-    try:
-        return read_job_pod(observed.body)
-    except BadObjectError:
-        owners = (OwnerReference(kind="Job", uid=owner.uid, controller=True),)
-        name, uid = observed.key.name, observed.meta.uid
-        return JobPod(metadata=BoundMetadata(name=name, uid=uid, owner_references=owners))
-
-
-def _is_as_decided(found: Json, job: BatchJob) -> bool:
-    meta = metadata(found)
+def _is_as_decided(value: Json, job: BatchJob) -> bool:
+    meta = metadata(value)
     same = (meta.get("uid"), meta.get("generation")) == (job.metadata.uid, job.metadata.generation)
     return same and "deletionTimestamp" not in meta
 
@@ -167,7 +143,7 @@ def _with_status(value: Json, status: JobStatus) -> Json:
 
 def _untracked(value: Json) -> Json:
     meta = metadata(value)
-    meta["finalizers"] = [one for one in words(meta, "finalizers") if one != TRACKING]
+    meta["finalizers"] = [name for name in words(meta, "finalizers") if name != TRACKING]
     if not meta["finalizers"]:
         del meta["finalizers"]
     return value

@@ -1,16 +1,16 @@
 """Events are forgotten an hour after they happened last."""
 
-from collections.abc import Iterable, Iterator
-from datetime import datetime
+from collections.abc import Iterator
+from datetime import datetime, timedelta
+from functools import partial
 from typing import Final
 
 import msgspec
 
-from maar.embedded.cluster import Cluster
-from maar.embedded.controllers.controller import Observed, WorkItem
+from maar.embedded.controllers.view import EmbeddedController, ObjectChanged, View, Wanted
 from maar.embedded.store import Key
 
-_KEPT_S: Final = 3600.0
+_KEPT: Final = timedelta(hours=1)
 
 
 class _Times(msgspec.Struct, frozen=True, rename="camel"):
@@ -31,33 +31,24 @@ class _Event(msgspec.Struct, frozen=True, rename="camel"):
 _EVENT: Final = msgspec.json.Decoder(_Event)
 
 
-class EventController:
-    """Deletes old events."""
+class OldEvents(EmbeddedController):
+    """Keys are those of events."""
 
-    def __init__(self, cluster: Cluster) -> None:
-        self._cluster = cluster
+    def keys(self, change: ObjectChanged, cluster: View) -> Iterator[Key]:
+        """Every event."""
+        if change.key.resource == "events" and change.after is not None:
+            yield change.key
 
-    def observe(self, observed: Observed) -> Iterable[WorkItem]:
-        """Come back for every event."""
-        return () if observed.key.resource != "events" or observed.is_gone else (WorkItem(observed.key),)
-
-    def reconcile(self, key: Key) -> Iterator[WorkItem | None]:
-        """Forget it if it is old, else come back when it is."""
-        body = self._cluster.store.get(key)
-        if body is None:
+    def wanted(self, cluster: View, key: Key, now: datetime) -> Wanted:
+        """Delete it if it is old, and otherwise look at it when it is."""
+        if (body := cluster.cluster.store.get(key)) is None:
             return
-        left = _last(_EVENT.decode(body)) + _KEPT_S - self._cluster.clock()
-        if left > 0:
-            yield WorkItem(key, left)
-        else:
-            self._cluster.delete(*key)
-
-
-def _last(event: _Event) -> float:
-    times = (
-        event.metadata.creation_timestamp,
-        event.event_time,
-        event.last_timestamp,
-        event.series.last_observed_time if event.series else None,
-    )
-    return max((one.timestamp() for one in times if one is not None), default=0.0)
+        event = _EVENT.decode(body)
+        times = (
+            event.metadata.creation_timestamp,
+            event.event_time,
+            event.last_timestamp,
+            event.series.last_observed_time if event.series else None,
+        )
+        last = max((time for time in times if time is not None), default=now)
+        yield last + _KEPT if last + _KEPT > now else partial(cluster.cluster.delete, *key)

@@ -44,17 +44,21 @@ def spend(cluster: Cluster, pod: Json) -> None:
     """Take one eviction out of the budget of a pod; refuse where there is none left."""
     meta = metadata(pod)
     namespace, name = text(meta, "namespace"), text(meta, "name")
-    found = [one for one in cluster.all(PLURAL, namespace) if match_selector(selector_of(one), labels(pod))]
-    if len(found) > 1:
+    budgets = [
+        budget
+        for budget in cluster.all(PLURAL, namespace)
+        if match_selector(selector_of(budget), labels(pod))
+    ]
+    if len(budgets) > 1:
         raise ApiError(
             HTTPStatus.INTERNAL_SERVER_ERROR,
             "",
             "This pod has more than one PodDisruptionBudget,"
             " which the eviction subresource does not support.",
         )
-    if not found or not _guards(found[0], pod):
+    if not budgets or not _guards(budgets[0], pod):
         return
-    _check(found[0])
+    _check(budgets[0])
     now = cluster.now()
 
     def spent(budget: Json) -> Json:
@@ -67,7 +71,7 @@ def spend(cluster: Cluster, pod: Json) -> None:
             status = with_answer(status, number(status, "observedGeneration"), now)
         return {**budget, "status": status}
 
-    cluster.rewrite(PLURAL, namespace, text(metadata(found[0]), "name"), spent)
+    cluster.rewrite(PLURAL, namespace, text(metadata(budgets[0]), "name"), spent)
 
 
 def _guards(budget: Json, pod: Json) -> bool:

@@ -9,23 +9,23 @@ from maar.embedded.failures import Json
 def part(value: Json, *path: str) -> Json:
     """An object inside an object; an empty one where there is none."""
     for name in path:
-        found = value.get(name)
-        if not isinstance(found, dict):
+        inner = value.get(name)
+        if not isinstance(inner, dict):
             return {}
-        value = cast(Json, found)
+        value = cast(Json, inner)
     return value
 
 
 def parts(value: Json, name: str) -> list[Json]:
     """The objects of a list; none where there is no list."""
-    found = value.get(name)
-    return [cast(Json, one) for one in found if isinstance(one, dict)] if isinstance(found, list) else []
+    inner = value.get(name)
+    return [cast(Json, item) for item in inner if isinstance(item, dict)] if isinstance(inner, list) else []
 
 
 def words(value: Json, name: str) -> list[str]:
     """The texts of a list; none where there is no list."""
-    found = value.get(name)
-    return [one for one in found if isinstance(one, str)] if isinstance(found, list) else []
+    inner = value.get(name)
+    return [item for item in inner if isinstance(item, str)] if isinstance(inner, list) else []
 
 
 def labels(value: Json) -> Mapping[str, str]:
@@ -35,19 +35,19 @@ def labels(value: Json) -> Mapping[str, str]:
 
 def number(value: Json, name: str, otherwise: int = 0) -> int:
     """A whole number."""
-    found = value.get(name)
-    return found if isinstance(found, int) else otherwise
+    inner = value.get(name)
+    return inner if isinstance(inner, int) else otherwise
 
 
-def condition(status: Json, kind: str) -> Json | None:
+def condition(status: Json, type_: str) -> Json | None:
     """The condition of a type, or None."""
-    return next((one for one in parts(status, "conditions") if one.get("type") == kind), None)
+    return next((stated for stated in parts(status, "conditions") if stated.get("type") == type_), None)
 
 
-def is_true(status: Json, kind: str) -> bool:
+def is_true(status: Json, type_: str) -> bool:
     """Whether a condition is there and holds."""
-    found = condition(status, kind)
-    return found is not None and found.get("status") == "True"
+    stated = condition(status, type_)
+    return stated is not None and stated.get("status") == "True"
 
 
 def with_condition(status: Json, wanted: Json, now: str) -> Json:

@@ -79,7 +79,7 @@ class PriorityClasses(Behaviour):
             if value.get("globalDefault") is True:
                 defaults.append(found)
         if defaults:
-            self._default = min(defaults, key=lambda one: one.value)
+            self._default = min(defaults, key=lambda default: default.value)
 
     def _check_default(self, cluster: Cluster, value: Json) -> None:
         if value.get("globalDefault") is not True:

@@ -59,9 +59,11 @@ def in_scope(quota: Json, value: Json) -> bool:
     """Whether a quota is about an object; one that has scopes counts pods, those in all of its scopes."""
     wanted = [Requirement(key=scope, operator="Exists") for scope in words(quota, "scopes")] + [
         Requirement(
-            key=text(one, "scopeName"), operator=text(one, "operator"), values=tuple(words(one, "values"))
+            key=text(expression, "scopeName"),
+            operator=text(expression, "operator"),
+            values=tuple(words(expression, "values")),
         )
-        for one in parts(part(quota, "scopeSelector"), "matchExpressions")
+        for expression in parts(part(quota, "scopeSelector"), "matchExpressions")
     ]
     return all(_meets_scope(one, value) for one in wanted)
 
@@ -98,13 +100,13 @@ def _claim_usage(spec: Json) -> Amounts:
 
 
 def _service_usage(spec: Json) -> Amounts:
-    kind, ports = text(spec, "type"), parts(spec, "ports")
-    if spec.get("allocateLoadBalancerNodePorts") is False and kind == "LoadBalancer":
+    service_type, ports = text(spec, "type"), parts(spec, "ports")
+    if spec.get("allocateLoadBalancerNodePorts") is False and service_type == "LoadBalancer":
         ports = [port for port in ports if port.get("nodePort")]
     used: Amounts = {}
-    if kind in ("NodePort", "LoadBalancer"):
+    if service_type in ("NodePort", "LoadBalancer"):
         used["services.nodeports"] = quantity(len(ports))
-    if kind == "LoadBalancer":
+    if service_type == "LoadBalancer":
         used["services.loadbalancers"] = ONE
     return used
 

@@ -14,8 +14,8 @@ from typing import Final
 
 from maar.core.model.resources import CPU, MEMORY, Resources
 
-MOST_PROCESSES: Final = 8192  # of a container, threads included: a fork bomb ends there
-PERIOD_US: Final = 100_000
+_MOST_PROCESSES: Final = 8192  # of a container, threads included: a fork bomb ends there
+_PERIOD_US: Final = 100_000
 
 _LOG: Final = logging.getLogger(__name__)
 _ROOT: Final = Path("/sys/fs/cgroup")
@@ -47,11 +47,11 @@ class Cgroups:
 
 def limit_files(limits: Resources) -> dict[str, str]:
     """What is written where for a container's limits."""
-    files = {"pids.max": str(MOST_PROCESSES)}
+    files = {"pids.max": str(_MOST_PROCESSES)}
     if memory := limits.get(MEMORY, 0):
         files |= {"memory.max": str(memory), "memory.swap.max": "0", "memory.oom.group": "1"}
     if cpu := limits.get(CPU, 0):
-        files["cpu.max"] = f"{cpu * PERIOD_US // 1000} {PERIOD_US}"
+        files["cpu.max"] = f"{cpu * _PERIOD_US // 1000} {_PERIOD_US}"
     return files
 
 

@@ -23,7 +23,7 @@ from maar.embedded.nodes.processes import CAN_OUTLIVE, KILLED, LOST, Ending, Pro
 from maar.embedded.nodes.status import container_status, terminated, waiting
 from maar.embedded.nodes.substitution import substitution
 
-LOG_BYTES: Final = 10 << 20  # of one file; a container has at most four: two of this run, two of the last
+_LOG_BYTES: Final = 10 << 20  # of one file; a container has at most four: two of this run, two of the last
 
 _NICENESS: Final = 5  # the server comes first
 _NICENESS_UNASKED: Final = 10  # of a container that requests no CPU: those that do come first
@@ -136,7 +136,7 @@ class Container:
             "environment": found,
             "folder": self.spec.working_dir or str(work),
             "log": str(log),
-            "log_bytes": LOG_BYTES,
+            "log_bytes": _LOG_BYTES,
             "memory": limits.get(MEMORY, runtime.allocatable[MEMORY]),
             "process_memory": runtime.allocatable[MEMORY],
             "cpus": [],

@@ -63,9 +63,14 @@ def _listed(visible: str) -> tuple[str, ...]:
     """The devices that a variable lists, as CUDA reads it: up to the first that is none."""
     names: list[str] = []
     for name in visible.split(","):
-        if not (one := name.strip()) or one.startswith("-") or one == "NoDevFiles" or one in names:
+        if (
+            not (device := name.strip())
+            or device.startswith("-")
+            or device == "NoDevFiles"
+            or device in names
+        ):
             break
-        names.append(one)
+        names.append(device)
     return tuple(names)
 
 
@@ -143,22 +148,22 @@ def listed_gpus(pod: LocalPod) -> tuple[str, ...]:
 def _part(pod: LocalPod, container: LocalContainer, names: Sequence[str]) -> Sequence[str]:
     """A container's share of its pod's GPUs; containers that run beside one another have different ones."""
     at = 0
-    for one in pod.spec.init_containers:
-        number = _wanted(one)
-        if one.name == container.name:
+    for earlier in pod.spec.init_containers:
+        number = _wanted(earlier)
+        if earlier.name == container.name:
             return names[at : at + number]
-        if one.restart_policy == "Always":
+        if earlier.restart_policy == "Always":
             at += number
-    for one in _before(pod.spec.containers, container):
-        at += _wanted(one)
+    for earlier in _before(pod.spec.containers, container):
+        at += _wanted(earlier)
     return names[at : at + _wanted(container)]
 
 
 def _before(containers: Iterable[LocalContainer], container: LocalContainer) -> Iterable[LocalContainer]:
-    for one in containers:
-        if one.name == container.name:
+    for earlier in containers:
+        if earlier.name == container.name:
             return
-        yield one
+        yield earlier
 
 
 def _wanted(container: LocalContainer) -> int:

@@ -66,7 +66,9 @@ class Hosts:
             return host
         node = from_json(HostNode, body)
         host.kind = node.metadata.labels.get(NODE_LABEL, "other")
-        host.ready = any(one.type == "Ready" for one in node.status.conditions)
-        host.address = next((one.address for one in node.status.addresses if one.type == "InternalIP"), "")
+        host.ready = any(condition.type == "Ready" for condition in node.status.conditions)
+        host.address = next(
+            (address.address for address in node.status.addresses if address.type == "InternalIP"), ""
+        )
         host.capacity.allocatable = node.status.allocatable
         return host

@@ -69,7 +69,7 @@ class Processors:
         number = math.ceil(thousandths / 1000)
         if not 0 < number < len(self._users):
             return []
-        chosen = sorted(self._users, key=lambda one: (self._users[one], one))[:number]
+        chosen = sorted(self._users, key=lambda user: (self._users[user], user))[:number]
         self.claim(chosen)
         return sorted(chosen)
 

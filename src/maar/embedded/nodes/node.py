@@ -29,10 +29,10 @@ class Machine(NamedTuple):
     address: str = ""
 
 
-VIRTUAL: Final = Machine()
+_VIRTUAL: Final = Machine()
 
 
-def completed(node: Json, kind: NodeKind, machine: Machine = VIRTUAL) -> Json:
+def completed(node: Json, kind: NodeKind, machine: Machine = _VIRTUAL) -> Json:
     """A Node manifest with what is missing for it to be ready; what it says itself stands."""
     name = text(metadata(node), "name")
     meta, status = dict(metadata(node)), dict(part(node, "status"))
@@ -48,16 +48,16 @@ def completed(node: Json, kind: NodeKind, machine: Machine = VIRTUAL) -> Json:
     status["capacity"] = {"pods": MOST_PODS, **capacity}
     status["allocatable"] = {**cast(Json, status["capacity"]), **part(status, "allocatable")}
     conditions = [*cast(list[Json], status.get("conditions") or [])]
-    if not any(one.get("type") == "Ready" for one in conditions):
+    if not any(condition.get("type") == "Ready" for condition in conditions):
         ready = ("Ready", "True", "KubeletReady", f"this {kind} node takes pods")
         for name_, holds, reason, message in (*_HEALTHY, ready):
-            if not any(one.get("type") == name_ for one in conditions):
+            if not any(condition.get("type") == name_ for condition in conditions):
                 conditions.append({"type": name_, "status": holds, "reason": reason, "message": message})
     status["conditions"] = conditions
     status.setdefault(
         "addresses",
         [
-            {"type": "InternalIP", "address": machine.address or node_address(name)},
+            {"type": "InternalIP", "address": machine.address or _node_address(name)},
             {"type": "Hostname", "address": name},
         ],
     )
@@ -73,7 +73,7 @@ def stamped(node: Json, now: str) -> Json:
     return {**node, "status": status}
 
 
-def node_address(name: str) -> str:
+def _node_address(name: str) -> str:
     """An address for a node that has none: made up, and always the same."""
     return _address(name, 0)
 

@@ -4,16 +4,10 @@ from typing import Final
 
 from maar.core.model import pod
 from maar.core.model.kinds import from_json
-from maar.core.model.metadata import Metadata, Record, Time
+from maar.core.model.metadata import Record, Time
 from maar.core.model.pod import Container, Pod, PodSpec, PodStatus
 
 FINISHED: Final = ("Succeeded", "Failed")
-
-
-class BoundMetadata(Metadata, frozen=True):
-    """Metadata with how the pod goes."""
-
-    deletion_grace_period_seconds: int | None = None
 
 
 class NamedContainer(Container, frozen=True):
@@ -78,7 +72,6 @@ class BoundStatus(PodStatus, frozen=True):
 class BoundPod(Pod, frozen=True, tag="Pod"):
     """A pod as nodes read it."""
 
-    metadata: BoundMetadata = BoundMetadata()
     spec: BoundSpec = BoundSpec()
     status: BoundStatus = BoundStatus()
 

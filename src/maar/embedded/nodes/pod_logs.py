@@ -9,8 +9,7 @@ from typing import Final, NamedTuple
 from maar.embedded.cluster import Cluster
 from maar.embedded.failures import ApiError, bad_request
 from maar.embedded.nodes.kept_output import KeptOutput
-from maar.embedded.nodes.log_files import POLL, read_log
-from maar.embedded.nodes.log_options import LogOptions, stamp
+from maar.embedded.nodes.log_files import POLL, LogOptions, read_log, stamp
 from maar.embedded.nodes.pod import BoundPod, ContainerStatus, read_pod
 from maar.embedded.nodes.reports import PODS, pod_key
 from maar.embedded.nodes.script import RUN_FOR
@@ -102,8 +101,8 @@ def _kept_file(folder: Path, options: LogOptions) -> Path:
 
 def _chosen(pod: BoundPod, wanted: str) -> str:
     """The container that is meant."""
-    names = [one.name for one in pod.spec.containers]
-    early = [one.name for one in pod.spec.init_containers]
+    names = [container.name for container in pod.spec.containers]
+    early = [container.name for container in pod.spec.init_containers]
     if wanted:
         if wanted not in (*names, *early):
             raise bad_request(f"container {wanted} is not valid for pod {pod.metadata.name}")

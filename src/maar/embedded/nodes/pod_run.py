@@ -210,9 +210,9 @@ class PodRun:
         """SIGTERM now, SIGKILL when the grace is over; take note of how each ended, or of `instead`."""
         loop = asyncio.get_running_loop()
         alive = {
-            one.process.ended: one.process
-            for one in (*self._init, *self._main)
-            if one.process is not None and not one.process.ended.done()
+            container.process.ended: container.process
+            for container in (*self._init, *self._main)
+            if container.process is not None and not container.process.ended.done()
         }
         for process in alive.values():
             process.terminate()
@@ -236,16 +236,18 @@ class PodRun:
         self._publish()
 
     def _outcome(self) -> str:
-        started = [one for one in self._init if not one.is_sidecar] + self._main
-        return "Succeeded" if all(one.exit_code == 0 for one in started) else "Failed"
+        started = [container for container in self._init if not container.is_sidecar] + self._main
+        return "Succeeded" if all(container.exit_code == 0 for container in started) else "Failed"
 
     def _publish(self, phase: str = "", reason: str = "", message: str = "") -> None:
         """Write the status of the pod."""
-        started_at = self._initialized and any("waiting" not in one.state or one.last for one in self._main)
+        started_at = self._initialized and any(
+            "waiting" not in container.state or container.last for container in self._main
+        )
         standing = Standing(
             phase or ("Running" if started_at else "Pending"),
-            [one.status(self._pod) for one in self._main],
-            [one.status(self._pod) for one in self._init],
+            [container.status(self._pod) for container in self._main],
+            [container.status(self._pod) for container in self._init],
             self._initialized,
             reason,
             message,

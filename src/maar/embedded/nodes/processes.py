@@ -16,7 +16,7 @@ import msgspec
 from maar.embedded.nodes.container_supervisor import RunRequest, began, boot
 
 KILLED: Final = 137
-CANNOT_START: Final = 128
+_CANNOT_START: Final = 128
 LOST: Final = "Lost"
 CAN_OUTLIVE: Final = sys.platform == "linux"  # where a process can be found again, and known for the same
 
@@ -149,7 +149,7 @@ class Process:
             if self._unsent is not None:
                 self._send(self._unsent)
         elif report.failed is not None:
-            self._ending = Ending(CANNOT_START, "StartError", report.failed)
+            self._ending = Ending(_CANNOT_START, "StartError", report.failed)
         elif report.exit_code is not None:
             reason = "OOMKilled" if report.out_of_memory else ""
             self._ending = Ending(report.exit_code, reason, at=report.at)

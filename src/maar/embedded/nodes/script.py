@@ -9,11 +9,11 @@ from maar.embedded.nodes.pod import BoundPod, ContainerStatus
 
 RUN_FOR: Final = "maar.sh/run-for"
 EXIT_CODE: Final = "maar.sh/exit-code"
-STOP_AFTER: Final = "maar.sh/stop-after"
+_STOP_AFTER: Final = "maar.sh/stop-after"
 
-FIRST_WAIT: Final = 10.0
-LONGEST_WAIT: Final = 300.0
-BACKOFF_RESET_AFTER: Final = 600.0  # seconds; after a run as long the wait is the first again
+_FIRST_WAIT: Final = 10.0
+_LONGEST_WAIT: Final = 300.0
+_BACKOFF_RESET_AFTER: Final = 600.0  # seconds; after a run as long the wait is the first again
 
 _LARGEST_CODE: Final = 255
 _DOUBLINGS: Final = 5  # more would exceed the longest wait
@@ -31,18 +31,18 @@ class Script(NamedTuple):
     stop_after: float = 0.0
 
 
-UNTIL_DELETED: Final = Script()
+_UNTIL_DELETED: Final = Script()
 
 
 def script_of(annotations: Mapping[str, str]) -> Script:
     """Read the annotations of a pod."""
-    run_for, code, stop_after = (annotations.get(name) for name in (RUN_FOR, EXIT_CODE, STOP_AFTER))
+    run_for, code, stop_after = (annotations.get(name) for name in (RUN_FOR, EXIT_CODE, _STOP_AFTER))
     if run_for is code is stop_after is None:
-        return UNTIL_DELETED
+        return _UNTIL_DELETED
     return Script(
         None if run_for is None else _duration(RUN_FOR, run_for),
         0 if code is None else _exit_code(code),
-        0.0 if stop_after is None else _duration(STOP_AFTER, stop_after),
+        0.0 if stop_after is None else _duration(_STOP_AFTER, stop_after),
     )
 
 
@@ -63,9 +63,9 @@ def _exit_code(text: str) -> int:
 
 def wait_before(restart: int, ran: float) -> float:
     """Seconds before the n-th restart of a container whose last run took `ran` seconds."""
-    if restart <= 1 or ran >= BACKOFF_RESET_AFTER:
+    if restart <= 1 or ran >= _BACKOFF_RESET_AFTER:
         return 0.0
-    return min(FIRST_WAIT * 2.0 ** min(restart - 2, _DOUBLINGS), LONGEST_WAIT)
+    return min(_FIRST_WAIT * 2.0 ** min(restart - 2, _DOUBLINGS), _LONGEST_WAIT)
 
 
 class Act(Enum):

@@ -16,7 +16,7 @@ from maar.core.model.kinds import BadObjectError
 from maar.embedded.cluster import Cluster
 from maar.embedded.failures import Json
 from maar.embedded.lifecycle import time_text
-from maar.embedded.nodes import virtual_status as statuses
+from maar.embedded.nodes import status as statuses
 from maar.embedded.nodes.changes import Changes
 from maar.embedded.nodes.hosts import Host, Hosts
 from maar.embedded.nodes.node import completed, stamped

@@ -35,10 +35,10 @@ def fields_of(value: object, schema: Schema) -> Fields:
 
 
 def _collect(value: object, schema: Schema, path: Path, paths: set[Path]) -> None:
-    kind = shape(schema, value)
-    if kind is Shape.LEAF:
+    divided = shape(schema, value)
+    if divided is Shape.LEAF:
         paths.add(path)
-    elif kind is Shape.MAP and isinstance(value, dict):
+    elif divided is Shape.MAP and isinstance(value, dict):
         for name, inner in value.items():
             deeper = (*path, named(name))
             _collect(inner, below(schema, name) or ANYTHING, deeper, paths)
@@ -76,10 +76,10 @@ def compared(old: object, new: object, schema: Schema) -> Comparison:
 
 
 def _compare(old: object, new: object, schema: Schema, path: Path, result: Comparison) -> None:
-    for kind in {shape(schema, value) for value in (old, new) if value is not ABSENT}:
-        if kind is Shape.MAP and (_object(old) or _object(new)):
+    for divided in {shape(schema, value) for value in (old, new) if value is not ABSENT}:
+        if divided is Shape.MAP and (_object(old) or _object(new)):
             _compare_objects(_object(old), _object(new), schema, path, result)
-        elif kind is Shape.LIST and (_list(old) or _list(new)):
+        elif divided is Shape.LIST and (_list(old) or _list(new)):
             _compare_lists(_list(old), _list(new), schema, path, result)
         elif old is not ABSENT and new is not ABSENT and not same(old, new):
             result.modified.add(path)

@@ -12,7 +12,7 @@ from maar.embedded.patch.refusals import named_type, unexpected
 from maar.embedded.patch.shapes import ANYTHING, UnkeyedError, below, element
 from maar.embedded.schema.types import Merge, Schema
 
-NUMERIC: Final = "numeric (int or float)"
+_NUMERIC: Final = "numeric (int or float)"
 
 
 class _MisfitError(Exception):
@@ -81,14 +81,14 @@ def _check_list(value: object, schema: Schema) -> None:
 def _check_plain(value: object, schema: Schema) -> None:
     wanted, types = _plain(schema)
     if not isinstance(value, types) or (isinstance(value, bool) and bool not in types):
-        got = named_type(value) if wanted == NUMERIC else _text(value)
+        got = named_type(value) if wanted == _NUMERIC else _text(value)
         raise _MisfitError(f"expected {wanted}, got {got}")
 
 
 def _plain(schema: Schema) -> tuple[str, tuple[type, ...]]:
     """What a plain value has to be; what the text of a time or of a quantity means is checked elsewhere."""
     if schema.type in ("integer", "number"):
-        return NUMERIC, (int, float)
+        return _NUMERIC, (int, float)
     if schema.type == "boolean":
         return "boolean", (bool,)
     if schema.type == "string" and schema.format in ("", "byte"):

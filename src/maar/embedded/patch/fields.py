@@ -12,7 +12,7 @@ Fields = frozenset[Path]
 
 NOTHING: Final[Fields] = frozenset()
 SELF: Final = "."  # in FieldsV1: the place itself is in the set, besides what is below it
-KINDS: Final = "fkvi"  # in the order in which Kubernetes sorts them
+_LETTERS: Final = "fkvi"  # in the order in which Kubernetes sorts them
 
 
 class IllegibleError(Exception):
@@ -58,10 +58,10 @@ def read(tree: object) -> Fields:
 def _collect(tree: object, path: Path, paths: list[Path]) -> None:
     if not isinstance(tree, dict):
         raise IllegibleError("fieldsV1 is made of objects only")
-    known = {element: below for key, below in tree.items() if (element := _element(key))}
-    if path and (SELF in tree or not known):
+    members = {element: below for key, below in tree.items() if (element := _element(key))}
+    if path and (SELF in tree or not members):
         paths.append(path)
-    for element, below in known.items():
+    for element, below in members.items():
         _collect(below, (*path, element), paths)
 
 
@@ -69,19 +69,19 @@ def _element(key: str) -> str:
     """The path element in the only spelling that we use; nothing where a later Kubernetes may know it."""
     if key == SELF:
         return ""
-    kind, colon, text = key.partition(":")
-    if len(kind) != 1 or not colon:
+    letter, colon, text = key.partition(":")
+    if len(letter) != 1 or not colon:
         raise IllegibleError(f"fieldsV1 has no {key!r}; its keys start with f:, k:, v: or i:")
-    if kind == "k":
+    if letter == "k":
         keys = _value(text)
         if not isinstance(keys, dict):
             raise IllegibleError(f"fieldsV1 has keys that are no object: {key!r}")
         return keyed(keys)
-    if kind == "v":
+    if letter == "v":
         return valued(_value(text))
-    if kind == "i" and not text.isdecimal():
+    if letter == "i" and not text.isdecimal():
         raise IllegibleError(f"fieldsV1 has a position that is no number: {key!r}")
-    return key if kind in "fi" else ""
+    return key if letter in "fi" else ""
 
 
 def shown(path: Path) -> str:
@@ -90,14 +90,14 @@ def shown(path: Path) -> str:
 
 
 def _shown_element(element: str) -> str:
-    kind, _, text = element.partition(":")
-    if kind == "f":
+    letter, _, text = element.partition(":")
+    if letter == "f":
         return f".{text}"
-    if kind == "k":
+    if letter == "k":
         keys = _value(text)
         pairs = keys.items() if isinstance(keys, dict) else ()
         return f"[{','.join(f'{name}={_text(value)}' for name, value in pairs)}]"
-    return f"[={text}]" if kind == "v" else f"[{text}]"
+    return f"[={text}]" if letter == "v" else f"[{text}]"
 
 
 def in_reading_order(paths: Iterable[Path]) -> list[Path]:
@@ -108,10 +108,10 @@ def in_reading_order(paths: Iterable[Path]) -> list[Path]:
 
 
 def _rank(element: str) -> tuple[int, list[tuple[str, int, float, str]]]:
-    kind, _, text = element.partition(":")
-    value = text if kind == "f" else _value(text)
+    letter, _, text = element.partition(":")
+    value = text if letter == "f" else _value(text)
     pairs = value.items() if isinstance(value, dict) else [("", value)]
-    return KINDS.index(kind), [_comparable(name, one) for name, one in pairs]
+    return _LETTERS.index(letter), [_comparable(name, one) for name, one in pairs]
 
 
 def _comparable(name: str, value: object) -> tuple[str, int, float, str]:

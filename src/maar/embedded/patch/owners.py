@@ -1,11 +1,15 @@
-"""Which manager owns which fields of an object: metadata.managedFields."""
+"""Which manager owns which fields: metadata.managedFields, and kubectl's note of client-side apply."""
 
 from dataclasses import dataclass, replace
 from http import HTTPStatus
 from typing import Final, NamedTuple
 
+import msgspec
+
 from maar.embedded.failures import ApiError, Json
+from maar.embedded.patch.comparison import compared, fields_of
 from maar.embedded.patch.fields import (
+    NOTHING,
     Fields,
     IllegibleError,
     Path,
@@ -15,8 +19,9 @@ from maar.embedded.patch.fields import (
     shown,
     written,
 )
+from maar.embedded.schema.types import Schema
 
-APPLY: Final = "Apply"
+_APPLY: Final = "Apply"
 UPDATE: Final = "Update"
 MAX_UPDATERS: Final = 10  # older ones are put together, so that the list does not grow without bound
 ANCIENT: Final = "ancient-changes"
@@ -60,7 +65,7 @@ Owners = dict[Owner, Claim]
 
 def applier(manager: str, subresource: str) -> Owner:
     """The owner of what a manager applies."""
-    return Owner(manager, APPLY, subresource=subresource)
+    return Owner(manager, _APPLY, subresource=subresource)
 
 
 def updater(manager: str, api_version: str, subresource: str) -> Owner:
@@ -79,11 +84,11 @@ def owners_of(thing: Json | None) -> Owners:
 def _entry(entry: object) -> tuple[Owner, Claim]:
     texts = _texts(entry)
     operation, api_version = texts["operation"], texts["apiVersion"]
-    if operation not in (APPLY, UPDATE) or not api_version or texts["fieldsType"] != "FieldsV1":
+    if operation not in (_APPLY, UPDATE) or not api_version or texts["fieldsType"] != "FieldsV1":
         raise IllegibleError(
             "an entry of metadata.managedFields needs an operation, an apiVersion and FieldsV1"
         )
-    identity = "" if operation == APPLY else api_version
+    identity = "" if operation == _APPLY else api_version
     owner = Owner(texts["manager"], operation, identity, texts["subresource"])
     fields = entry.get("fieldsV1") if isinstance(entry, dict) else None
     return owner, Claim(read(fields or {}), api_version, texts["time"])
@@ -102,9 +107,9 @@ def _texts(entry: object) -> dict[str, str]:
 def with_owners(thing: Json, owners: Owners) -> Json:
     """The object with its owners named, appliers first and the latest change last."""
     metadata = {name: value for name, value in metadata_of(thing).items() if name != "managedFields"}
-    order = sorted(owners, key=lambda one: (one.operation, owners[one].time, *one))
+    order = sorted(owners, key=lambda owner: (owner.operation, owners[owner].time, *owner))
     if order:
-        metadata["managedFields"] = [_written(one, owners[one]) for one in order]
+        metadata["managedFields"] = [_written(owner, owners[owner]) for owner in order]
     return {**thing, "metadata": metadata}
 
 
@@ -130,22 +135,23 @@ def is_reset(thing: Json) -> bool:
 def capped(owners: Owners) -> Owners:
     """The owners with the oldest updaters put together, where there are too many of them."""
     updaters = sorted(
-        (one for one in owners if one.operation == UPDATE), key=lambda one: (owners[one].time, one)
+        (owner for owner in owners if owner.operation == UPDATE),
+        key=lambda owner: (owners[owner].time, owner),
     )
     if len(updaters) <= MAX_UPDATERS:
         return owners
     last = owners[updaters[len(updaters) - MAX_UPDATERS]]
     bucket = Owner(ANCIENT, UPDATE, last.api_version)
     old = {*updaters[: len(updaters) - MAX_UPDATERS + 1], bucket} & owners.keys()
-    together = frozenset[Path]().union(*(owners[one].fields for one in old))
-    kept = {one: claim for one, claim in owners.items() if one not in old}
+    together = frozenset[Path]().union(*(owners[owner].fields for owner in old))
+    kept = {owner: claim for owner, claim in owners.items() if owner not in old}
     return kept | {bucket: replace(last, fields=together)}
 
 
 def released(owners: Owners, fields: Fields) -> Owners:
     """The owners after they have lost these fields; one that owns nothing any more is removed."""
-    left = {one: replace(claim, fields=claim.fields - fields) for one, claim in owners.items()}
-    return {one: claim for one, claim in left.items() if claim.fields}
+    left = {owner: replace(claim, fields=claim.fields - fields) for owner, claim in owners.items()}
+    return {owner: claim for owner, claim in left.items() if claim.fields}
 
 
 def metadata_of(thing: Json | None) -> Json:
@@ -156,16 +162,74 @@ def metadata_of(thing: Json | None) -> Json:
 
 def refuse_conflicts(owners: Owners, fields: Fields) -> None:
     """Refuse to change the values of fields that other managers own."""
-    shared = {one: in_reading_order(owners[one].fields & fields) for one in sorted(owners)}
-    conflicts = {one: [shown(path) for path in paths] for one, paths in shared.items() if paths}
+    shared = {owner: in_reading_order(owners[owner].fields & fields) for owner in sorted(owners)}
+    conflicts = {owner: [shown(path) for path in paths] for owner, paths in shared.items() if paths}
     if conflicts:
         causes = [
-            {"reason": "FieldManagerConflict", "message": f"conflict with {one}", "field": path}
-            for one, paths in conflicts.items()
+            {"reason": "FieldManagerConflict", "message": f"conflict with {owner}", "field": path}
+            for owner, paths in conflicts.items()
             for path in paths
         ]
-        lines = [f"conflicts with {one}:\n- " + "\n- ".join(paths) for one, paths in conflicts.items()]
+        lines = [f"conflicts with {owner}:\n- " + "\n- ".join(paths) for owner, paths in conflicts.items()]
         summary = f"{len(causes)} conflicts: " + "\n".join(lines)
         if len(causes) == 1:
             summary = f"1 conflict: {causes[0]['message']}: {causes[0]['field']}"
         raise ApiError(HTTPStatus.CONFLICT, "Conflict", f"Apply failed with {summary}", {"causes": causes})
+
+
+ANNOTATION: Final = "kubectl.kubernetes.io/last-applied-configuration"
+KUBECTL: Final = "kubectl"  # only kubectl keeps the annotation up to date
+CLIENT_SIDE: Final = "kubectl-client-side-apply"
+_PLACE: Final[Path] = (field("metadata"), field("annotations"), field(ANNOTATION))
+
+
+def last_applied_fields(live: Json, schema: Schema, api_version: str) -> Fields:
+    """The fields that client-side apply has set and that are still as it set them."""
+    configuration = _last_applied(live, api_version)
+    return fields_of(configuration, schema) - _changed_since(configuration, live, schema)
+
+
+def client_side_fields(live: Json, schema: Schema, api_version: str) -> Fields:
+    """What client-side apply would own of an object whose owners have not been written down yet."""
+    configuration = _last_applied(live, api_version)
+    if not configuration:
+        return NOTHING
+    return (compared({}, configuration, schema).given - _changed_since(configuration, live, schema)) | {
+        _PLACE
+    }
+
+
+def _last_applied(live: Json, api_version: str) -> Json:
+    try:
+        configuration = msgspec.json.decode(_annotation(live))
+    except msgspec.DecodeError:
+        return {}
+    same_version = isinstance(configuration, dict) and configuration.get("apiVersion") == api_version
+    return configuration if same_version else {}
+
+
+def _changed_since(configuration: Json, live: Json, schema: Schema) -> Fields:
+    change = compared(configuration, live, schema)
+    return change.given | change.removed
+
+
+def with_last_applied(thing: Json, configuration: Json) -> Json:
+    """The object with its annotation, if it has one, up to date."""
+    if not _annotation(thing):
+        return thing
+    bare = {name: text for name, text in _annotations(configuration).items() if name != ANNOTATION}
+    metadata = {name: value for name, value in metadata_of(configuration).items() if name != "annotations"}
+    applied = {**configuration, "metadata": metadata | ({"annotations": bare} if bare else {})}
+    text = msgspec.json.encode(applied, order="sorted").decode() + "\n"
+    annotations = _annotations(thing) | {ANNOTATION: text}
+    return {**thing, "metadata": metadata_of(thing) | {"annotations": annotations}}
+
+
+def _annotations(thing: Json) -> Json:
+    annotations = metadata_of(thing).get("annotations")
+    return annotations if isinstance(annotations, dict) else {}
+
+
+def _annotation(thing: Json) -> str:
+    text = _annotations(thing).get(ANNOTATION)
+    return text if isinstance(text, str) else ""

@@ -7,15 +7,15 @@ from typing import ParamSpec, TypeVar
 
 from maar.embedded.failures import ApiError, bad_request
 
-P = ParamSpec("P")
-R = TypeVar("R")
+_P = ParamSpec("_P")
+_R = TypeVar("_R")
 
-JSON_NAMES = {dict: "object", list: "array", str: "string", bool: "bool", type(None): "null"}
+_JSON_NAMES = {dict: "object", list: "array", str: "string", bool: "bool", type(None): "null"}
 
 
 def named_type(value: object) -> str:
     """What JSON calls the type of a value."""
-    return JSON_NAMES.get(type(value), "number")
+    return _JSON_NAMES.get(type(value), "number")
 
 
 def as_go_prints(value: object) -> str:
@@ -39,11 +39,11 @@ def unexpected(message: str) -> ApiError:
     return ApiError(HTTPStatus.INTERNAL_SERVER_ERROR, "", message)
 
 
-def bounded_in_depth(function: Callable[P, R]) -> Callable[P, R]:
+def bounded_in_depth(function: Callable[_P, _R]) -> Callable[_P, _R]:
     """Refuse what is nested more deeply than the interpreter can follow."""
 
     @wraps(function)
-    def guarded(*args: P.args, **kwargs: P.kwargs) -> R:
+    def guarded(*args: _P.args, **kwargs: _P.kwargs) -> _R:
         try:
             return function(*args, **kwargs)
         except RecursionError:

@@ -27,12 +27,12 @@ class Absent(Enum):
 
 ABSENT: Final = Absent.ABSENT
 ANYTHING: Final = Schema()
-LITERALS: Final = ("string", "integer", "number", "boolean")
+_LITERALS: Final = ("string", "integer", "number", "boolean")
 
 
 def shape(schema: Schema, value: object) -> Shape:
     """How a value is divided; one that does not fit its schema is not."""
-    if schema.int_or_string or schema.type in LITERALS:
+    if schema.int_or_string or schema.type in _LITERALS:
         return Shape.LEAF
     if schema.type != "array" and isinstance(value, dict | None):
         return Shape.LEAF if schema.atomic else Shape.MAP
@@ -63,10 +63,10 @@ def element(schema: Schema, item: object) -> str:
     """The path element of an item of a list; UnkeyedError where it has no key."""
     if schema.merge is Merge.SET:
         if isinstance(item, dict | list | None):
-            kind = (
+            what = (
                 "a list" if isinstance(item, list) else "an explicit null" if item is None else "a map type"
             )
-            raise UnkeyedError(f"associative list without keys has an element that's {kind}")
+            raise UnkeyedError(f"associative list without keys has an element that's {what}")
         return valued(item)
     if not isinstance(item, dict):
         raise UnkeyedError("associative list with keys may not have non-map elements")

@@ -9,17 +9,17 @@ from maar.embedded.patch.refusals import as_go_prints, bounded_in_depth, named_t
 from maar.embedded.patch.shapes import ANYTHING
 from maar.embedded.schema.types import Schema
 
-PLAIN: Final = "*"  # the patch key of a list of plain values: each is its own key
+_PLAIN: Final = "*"  # the patch key of a list of plain values: each is its own key
 
 
-def identities(items: Sequence[object], key: str) -> list[Hashable]:
+def _identities(items: Sequence[object], key: str) -> list[Hashable]:
     """What distinguishes each of the elements from the others of its list."""
     return [identity(item, key) for item in items]
 
 
 def identity(item: object, key: str) -> Hashable:
     """What distinguishes an element from the others of its list: the value of its key, or itself."""
-    if key != PLAIN:
+    if key != _PLAIN:
         if not isinstance(item, dict):
             raise unexpected(f"an element of a list merged by '{key}' is an object, not {named_type(item)}")
         if key not in item:
@@ -32,32 +32,32 @@ def identity(item: object, key: str) -> Hashable:
     return isinstance(item, bool), item  # true is not 1
 
 
-def follows(chosen: Sequence[Hashable], order: Sequence[Hashable]) -> bool:
+def _follows(chosen: Sequence[Hashable], order: Sequence[Hashable]) -> bool:
     """Whether the chosen ones are in the order, and stand in it as they stand in the list."""
     rest = iter(order)
-    return not order or all(one in rest for one in chosen)
+    return not order or all(merge_key in rest for merge_key in chosen)
 
 
-def in_order(
+def _in_order(
     items: Sequence[object], key: str, order: Sequence[Hashable], live: Sequence[Hashable]
 ) -> list[object]:
     """Put what the order names in that order, and the rest where it stood among them in the live list."""
-    rank = {one: position for position, one in reversed(list(enumerate(order)))}
-    place = {one: position for position, one in reversed(list(enumerate(live)))}
+    rank = {merge_key: position for position, merge_key in reversed(list(enumerate(order)))}
+    place = {merge_key: position for position, merge_key in reversed(list(enumerate(live)))}
     elements = [(identity(item, key), item) for item in items]
     others = deque(element for element in elements if element[0] not in rank)
     result: list[object] = []
-    for one, item in sorted((e for e in elements if e[0] in rank), key=lambda e: rank[e[0]]):
-        while others and place.get(others[0][0], len(live)) < place.get(one, -1):
+    for merge_key, item in sorted((e for e in elements if e[0] in rank), key=lambda e: rank[e[0]]):
+        while others and place.get(others[0][0], len(live)) < place.get(merge_key, -1):
             result.append(others.popleft()[1])
         result.append(item)
     return result + [item for _, item in others]
 
 
-DIRECTIVE: Final = "$patch"
-RETAIN: Final = "$retainKeys"
+_DIRECTIVE: Final = "$patch"
+_RETAIN: Final = "$retainKeys"
 DELETE: Final = "$deleteFromPrimitiveList"
-ORDER: Final = "$setElementOrder"
+_ORDER: Final = "$setElementOrder"
 GONE: Final = object()
 
 
@@ -71,10 +71,10 @@ def strategic_patch(document: Json, patch: object, schema: Schema) -> Json:
 
 
 def _merged(live: Json, patch: Json, schema: Schema) -> Json:
-    if DIRECTIVE in patch:
+    if _DIRECTIVE in patch:
         return _directed(patch)
     result = _retained(live, patch)
-    orders = _lists(patch, ORDER, "invalid patch format of setElementOrder list")
+    orders = _lists(patch, _ORDER, "invalid patch format of setElementOrder list")
     removed = _lists(patch, DELETE, "invalid patch format of primitive list")
     for field, value in patch.items():
         if not _is_directive(field):
@@ -87,11 +87,11 @@ def _merged(live: Json, patch: Json, schema: Schema) -> Json:
     for field, order in orders.items():
         key, there = schema.properties.get(field, ANYTHING).patch_key, result.get(field)
         if key and isinstance(there, list):
-            result[field] = in_order(there, key, identities(order, key), identities(there, key))
+            result[field] = _in_order(there, key, _identities(order, key), _identities(there, key))
     for field, values in removed.items():
-        there, unwanted = result.get(field), set(identities(values, PLAIN))
+        there, unwanted = result.get(field), set(_identities(values, _PLAIN))
         if isinstance(there, list):
-            result[field] = [item for item in there if identity(item, PLAIN) not in unwanted]
+            result[field] = [item for item in there if identity(item, _PLAIN) not in unwanted]
     return result
 
 
@@ -109,21 +109,21 @@ def _merged_list(
     live: list[object], patch: list[object], schema: Schema, order: list[object] | None
 ) -> list[object]:
     key, items = schema.patch_key, schema.items or ANYTHING
-    kept, changes = (_distinct(live), patch) if key == PLAIN else _after_directives(live, patch, key)
-    before, changed = identities(kept, key), identities(changes, key)
-    wanted = changed if order is None else identities(order, key)
-    if not follows(changed, wanted):
+    kept, changes = (_distinct(live), patch) if key == _PLAIN else _after_directives(live, patch, key)
+    before, changed = _identities(kept, key), _identities(changes, key)
+    wanted = changed if order is None else _identities(order, key)
+    if not _follows(changed, wanted):
         given, asked = as_go_prints(patch), as_go_prints(order)
-        raise unexpected(f"The order in patch list:\n{given}\n doesn't match {ORDER} list:\n{asked}\n")
-    place = {one: position for position, one in reversed(list(enumerate(before)))}
-    for one, change in zip(changed, changes, strict=True):
-        there = kept[place[one]] if one in place else None
-        if one not in place:
-            place[one] = len(kept)
+        raise unexpected(f"The order in patch list:\n{given}\n doesn't match {_ORDER} list:\n{asked}\n")
+    place = {merge_key: position for position, merge_key in reversed(list(enumerate(before)))}
+    for merge_key, change in zip(changed, changes, strict=True):
+        there = kept[place[merge_key]] if merge_key in place else None
+        if merge_key not in place:
+            place[merge_key] = len(kept)
             kept.append(_taken(change))
         elif isinstance(there, dict) and isinstance(change, dict):
-            kept[place[one]] = _merged(there, change, items)
-    return in_order(kept, key, wanted, before)
+            kept[place[merge_key]] = _merged(there, change, items)
+    return _in_order(kept, key, wanted, before)
 
 
 def _after_directives(live: list[object], patch: list[object], key: str) -> tuple[list[object], list[object]]:
@@ -132,13 +132,13 @@ def _after_directives(live: list[object], patch: list[object], key: str) -> tupl
     removed = set[Hashable]()
     replace = False
     for item in patch:
-        if not (isinstance(item, dict) and DIRECTIVE in item):
+        if not (isinstance(item, dict) and _DIRECTIVE in item):
             plain.append(item)
-        elif item[DIRECTIVE] == "delete":
+        elif item[_DIRECTIVE] == "delete":
             removed.add(identity(item, key))
-        elif item[DIRECTIVE] == "replace":
+        elif item[_DIRECTIVE] == "replace":
             replace = True
-        elif item[DIRECTIVE] == "merge":
+        elif item[_DIRECTIVE] == "merge":
             raise unexpected("merging lists cannot yet be specified in the patch")
         else:
             raise _unknown(item)
@@ -148,22 +148,22 @@ def _after_directives(live: list[object], patch: list[object], key: str) -> tupl
 
 
 def _distinct(values: list[object]) -> list[object]:
-    return list(dict(zip(identities(values, PLAIN), values, strict=True)).values())
+    return list(dict(zip(_identities(values, _PLAIN), values, strict=True)).values())
 
 
 def _directed(patch: Json) -> Json:
-    if patch[DIRECTIVE] == "delete":
+    if patch[_DIRECTIVE] == "delete":
         return {}
-    if patch[DIRECTIVE] == "replace":
-        return _taken_fields({field: value for field, value in patch.items() if field != DIRECTIVE})
+    if patch[_DIRECTIVE] == "replace":
+        return _taken_fields({field: value for field, value in patch.items() if field != _DIRECTIVE})
     raise _unknown(patch)
 
 
 def _retained(live: Json, patch: Json) -> Json:
     """What stays of the live fields, before the patch is merged into them."""
-    if RETAIN not in patch:
+    if _RETAIN not in patch:
         return dict(live)
-    names = patch[RETAIN]
+    names = patch[_RETAIN]
     if not isinstance(names, list):
         raise bad_request("invalid patch format of retainKeys")
     kept = {name for name in names if isinstance(name, str)}
@@ -177,7 +177,7 @@ def _retained(live: Json, patch: Json) -> Json:
 def _taken(value: object) -> object:
     """A value that there was nothing to merge with: without directives, and without nulls."""
     if isinstance(value, dict):
-        return GONE if DIRECTIVE in value else _taken_fields(value)
+        return GONE if _DIRECTIVE in value else _taken_fields(value)
     if isinstance(value, list):
         return [taken for item in value if (taken := _taken(item)) is not GONE]
     return value
@@ -192,7 +192,7 @@ def _taken_fields(fields: Json) -> Json:
 
 
 def _is_directive(field: str) -> bool:
-    return field[:1] == "$" and (field == RETAIN or field.startswith((ORDER, DELETE)))
+    return field[:1] == "$" and (field == _RETAIN or field.startswith((_ORDER, DELETE)))
 
 
 def _lists(patch: Json, prefix: str, message: str) -> dict[str, list[object]]:
@@ -209,4 +209,4 @@ def _lists(patch: Json, prefix: str, message: str) -> dict[str, list[object]]:
 
 
 def _unknown(patch: Json) -> ApiError:
-    return unexpected(f"unknown patch type: {as_go_prints(patch[DIRECTIVE])} in map: {as_go_prints(patch)}")
+    return unexpected(f"unknown patch type: {as_go_prints(patch[_DIRECTIVE])} in map: {as_go_prints(patch)}")

@@ -33,8 +33,10 @@ def has_rules(schema: Schema) -> bool:
     """Whether there is a rule anywhere in a schema."""
     if is_go(schema):
         return False
-    below = [one for one in (*schema.properties.values(), schema.items, schema.values) if one is not None]
-    return bool(schema.rules) or any(has_rules(one) for one in below)
+    below = [
+        inner for inner in (*schema.properties.values(), schema.items, schema.values) if inner is not None
+    ]
+    return bool(schema.rules) or any(has_rules(inner) for inner in below)
 
 
 def _broken(schema: Schema, value: object, old: object, path: str) -> Iterator[Cause]:
@@ -50,8 +52,8 @@ def _broken(schema: Schema, value: object, old: object, path: str) -> Iterator[C
             elif schema.values is not None and has_rules(schema.values):
                 yield from _broken(schema.values, below, before.get(name), f"{path}[{name}]")
     elif isinstance(value, list) and schema.items is not None and has_rules(schema.items):
-        for place, below in enumerate(value):
-            yield from _broken(schema.items, below, _counterpart(schema, below, old), f"{path}[{place}]")
+        for position, below in enumerate(value):
+            yield from _broken(schema.items, below, _counterpart(schema, below, old), f"{path}[{position}]")
 
 
 def _tried(schema: Schema, value: object, old: object, path: str) -> Iterator[Cause]:
@@ -92,7 +94,7 @@ def _programs(schema: Schema) -> tuple[tuple[Program, ...], frozenset[str]]:
     expressions = [rule.expression for rule in schema.rules]
     messages = [rule.message_expression for rule in schema.rules]
     names = frozenset(name for one in (*expressions, *messages) for name in _NAME.findall(one))
-    return tuple(compiled(one) for one in expressions), names
+    return tuple(compiled(expression) for expression in expressions), names
 
 
 def _cause(rule: Rule, value: object, field: str) -> Cause:
@@ -112,7 +114,9 @@ def _counterpart(schema: Schema, value: object, old: object) -> object:
     if schema.merge is not Merge.MAP or not isinstance(old, list) or not isinstance(value, dict):
         return None
     keys = [value.get(key) for key in schema.keys]
-    matching = (one for one in old if isinstance(one, dict) and [one.get(key) for key in schema.keys] == keys)
+    matching = (
+        item for item in old if isinstance(item, dict) and [item.get(key) for key in schema.keys] == keys
+    )
     return next(matching, None)
 
 
@@ -147,15 +151,15 @@ def _type_name(value: object) -> str:
 
 
 def _index_of(texts: Sequence[object], wanted: object) -> int:
-    return next((place for place, one in enumerate(texts) if one == wanted), -1)
+    return next((position for position, text in enumerate(texts) if text == wanted), -1)
 
 
 def _last_index_of(texts: Sequence[object], wanted: object) -> int:
     return next((place for place in range(len(texts) - 1, -1, -1) if texts[place] == wanted), -1)
 
 
-def _compare(one: str, other: str) -> int:
-    left, right = parse(one).nanos, parse(other).nanos
+def _compare(text: str, other: str) -> int:
+    left, right = parse(text).nanos, parse(other).nanos
     return (left > right) - (left < right)
 
 

@@ -87,8 +87,8 @@ def _of_another_type(schema: Schema, value: object, path: str) -> Iterator[Cause
         schema.format if found == "number" and schema.format in _BITS else "integer",
     )
     if found == "number":
-        kind = f"with format {schema.format}" if schema.format in _BITS else "(default format)"
-        yield without_field("", f"Checked value must be of type integer {kind} in {path}")
+        size = f"with format {schema.format}" if schema.format in _BITS else "(default format)"
+        yield without_field("", f"Checked value must be of type integer {size} in {path}")
 
 
 def _neither_integer_nor_string(value: object, path: str) -> Iterator[Cause]:
@@ -138,19 +138,19 @@ def _list(schema: Schema, value: list[object], path: str) -> Iterator[Cause]:
         return  # one message is enough where there are too many items
     if schema.min_items is not None and len(value) < schema.min_items:
         yield invalid(path, len(value), f"{path} in body should have at least {schema.min_items} items")
-    for place, below in enumerate(value if schema.items else ()):
-        yield from _wrong(schema.items or schema, below, f"{path}[{place}]")
+    for position, below in enumerate(value if schema.items else ()):
+        yield from _wrong(schema.items or schema, below, f"{path}[{position}]")
     if schema.merge is not Merge.ATOMIC:
         yield from _twice(schema, value, path)
 
 
 def _twice(schema: Schema, value: list[object], path: str) -> Iterator[Cause]:
     seen: set[str] = set()
-    for place, below in enumerate(value):
+    for position, below in enumerate(value):
         if schema.merge is Merge.MAP and isinstance(below, dict):
             below = {key: below[key] for key in schema.keys if key in below}  # noqa: PLW2901 - its keys only
         if (text := shown(below)) in seen:
-            yield duplicate(f"{path}[{place}]", below)
+            yield duplicate(f"{path}[{position}]", below)
         seen.add(text)
 
 

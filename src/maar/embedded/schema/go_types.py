@@ -11,8 +11,8 @@ from maar.core.model.quantity import BadQuantityError, parse
 from maar.embedded.schema import types
 from maar.embedded.schema.types import Schema
 
-TIME: Final = "2006-01-02T15:04:05Z07:00"
-MICRO_TIME: Final = "2006-01-02T15:04:05.000000Z07:00"
+_TIME: Final = "2006-01-02T15:04:05Z07:00"
+_MICRO_TIME: Final = "2006-01-02T15:04:05.000000Z07:00"
 
 _PARTS: Final = tuple(
     (part, re.compile(part if not part.isdigit() else f"[0-9]{{{len(part)}}}"))
@@ -23,10 +23,10 @@ _FRACTION: Final = (".000000", re.compile(r"\.[0-9]{6}"))
 _ANY_FRACTION: Final = ("", re.compile(r"(\.[0-9]+)?"))
 
 
-def bad_time(text: str, layout: str = TIME) -> str | None:
+def bad_time(text: str, layout: str = _TIME) -> str | None:
     """Why a text is not a time of a layout, as Go says it; None where it is one."""
     rest = text
-    for part, pattern in (*_PARTS, _FRACTION if layout == MICRO_TIME else _ANY_FRACTION, _ZONE):
+    for part, pattern in (*_PARTS, _FRACTION if layout == _MICRO_TIME else _ANY_FRACTION, _ZONE):
         found = pattern.match(rest)
         if found is None:
             return f'parsing time "{text}" as "{layout}": cannot parse "{rest}" as "{part}"'
@@ -91,7 +91,7 @@ def _leaf(schema: Schema, value: object, struct: str, path: tuple[str, ...]) -> 
     elif isinstance(value, str) and schema.format == "byte":
         yield from _bad_base64(value)
     elif isinstance(value, str) and schema.format == "date-time":
-        layout = MICRO_TIME if schema.name == types.MICRO_TIME else TIME
+        layout = _MICRO_TIME if schema.name == types.MICRO_TIME else _TIME
         if problem := bad_time(value, layout):
             yield problem
 

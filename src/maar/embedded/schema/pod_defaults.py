@@ -39,8 +39,8 @@ def default_pod(pod: Fields) -> None:
         canonical_amounts(resources.get("limits"))
         canonical_amounts(resources.get("requests"))
         _requests(resources)
-    for kind in _CONTAINERS[:2]:
-        for container in spec.get(kind) or ():
+    for field_name in _CONTAINERS[:2]:
+        for container in spec.get(field_name) or ():
             _requests(container["resources"])
     _tolerate(spec)
 
@@ -53,8 +53,8 @@ def default_pod_spec(spec: Fields) -> None:
     spec.setdefault("securityContext", {})
     if account := spec.get("serviceAccountName") or spec.get("serviceAccount"):
         spec["serviceAccountName"] = spec["serviceAccount"] = account
-    for kind in _CONTAINERS:
-        for container in spec.get(kind) or ():
+    for field_name in _CONTAINERS:
+        for container in spec.get(field_name) or ():
             _container(container)
             if spec.get("hostNetwork"):
                 for port in container.get("ports") or ():
@@ -104,8 +104,8 @@ def _source(source: Fields) -> None:
 
 
 def _probes_and_hooks(container: Fields) -> None:
-    for kind in _PROBES:
-        if (probe := container.get(kind)) is not None:
+    for field_name in _PROBES:
+        if (probe := container.get(field_name)) is not None:
             fill_unset(probe, _PROBE)
             _handler(probe)
     if lifecycle := container.get("lifecycle"):
@@ -124,8 +124,8 @@ def _volumes(volumes: Iterable[Fields]) -> None:
     for volume in volumes:
         if not any(isinstance(source, dict) for source in volume.values()):
             volume["emptyDir"] = {}
-        for kind in _PROJECTED:
-            if (source := volume.get(kind)) is not None:
+        for field_name in _PROJECTED:
+            if (source := volume.get(field_name)) is not None:
                 source.setdefault("defaultMode", _READABLE)
                 _items(source)
         if (path := volume.get("hostPath")) is not None:
@@ -167,7 +167,11 @@ def _requests(resources: Fields) -> None:
 def _tolerate(spec: Fields) -> None:
     """Let a pod stay for a while on a node that does not answer."""
     tolerations = spec.get("tolerations") or []
-    covered = {one.get("key", "") for one in tolerations if one.get("effect", "") in ("", "NoExecute")}
+    covered = {
+        toleration.get("key", "")
+        for toleration in tolerations
+        if toleration.get("effect", "") in ("", "NoExecute")
+    }
     missing = [key for key in _TOLERATED if key not in covered] if "" not in covered else []
     if missing:
         spec["tolerations"] = tolerations + [

@@ -4,16 +4,16 @@ from pathlib import Path
 
 import pytest
 
+from maar.api.manifests import read_manifests
 from maar.apps.demo.hour import HOUR, TEAMS, Group, hour, pod_documents, pod_group_document
 from maar.apps.demo.steps import SUBMITTED
 from maar.cli.demo.command import NODES
-from maar.cli.files import read_manifests
+from maar.core.answers.tree.answer import queue_tree
 from maar.core.model.kinds import from_document
 from maar.core.model.namespace import Namespace
 from maar.core.model.pod import Pod
 from maar.core.model.pod_group import PodGroup
 from maar.core.model.queue import Queue
-from maar.core.views.queue_tree import queue_tree
 
 ORGANISATION = Path(__file__).parents[4] / "examples" / "organisation"
 

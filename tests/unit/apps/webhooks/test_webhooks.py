@@ -120,10 +120,10 @@ async def test_a_refusal_has_code_reason_and_the_sentences_of_the_rules(judge: A
 
 @pytest.mark.anyio
 async def test_warnings_are_part_of_the_answer(judge: AdmissionReviewer) -> None:
-    document = queue(weight=1, state="Open", deserved={"cpu": "1"})
+    document = queue(weight=1, state="Open", capability={"cpu": "1"}, deserved={"cpu": "2"})
     answer = await response(judge, "/queues/validate", review("queues", document))
     assert answer["allowed"] is True
-    assert answer["warnings"][0].startswith("[queue-deserved] spec.deserved ")
+    assert answer["warnings"][0].startswith("[queue-deserved] spec.deserved.cpu is 2, ")
 
 
 @pytest.mark.anyio

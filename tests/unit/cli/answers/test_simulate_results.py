@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 import maar
+from maar.api.simulation.report import ReportFolder
 from maar.cli.answers.simulation_progress import SimulationProgress
-from maar.cli.answers.simulation_report import ReportFolder
-from maar.core.answers.report.page import Heading
+from maar.core.answers.simulate.page import Heading
 from support.commands import Run, run
 from unit.cli.answers.test_simulate import NODES, elements, files, small, swf
 

@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 
 import maar
-from maar.core.traces.options import TraceOptions
 from support.commands import Run, run
 
 __all__ = ["run"]  # a fixture
@@ -89,4 +88,4 @@ def test_a_table_without_a_row_that_can_be_read_is_refused(run: Run, tmp_path: P
     assert f"{nodes}: there is no node in it" in ended.err
     gpus = written(tmp_path, "gpus.csv", "date,a,total\n2020-13-99,1,1\n")
     with pytest.raises(ValueError, match="there is no queue in it"):
-        maar.simulate(pods, nodes="1x8cpu", queues=gpus, options=TraceOptions())
+        maar.simulate(pods, nodes="1x8cpu", queues=gpus)

@@ -8,11 +8,10 @@ from rich.console import Console
 from maar.apps.demo.frame import Frame, Row, Summary
 from maar.apps.demo.record import LogLine
 from maar.apps.demo.steps import Step
-from maar.cli.demo.screen import WIDTH, PlainLines, drawn
-from maar.cli.demo.summary import print_summary
+from maar.cli.demo.screen import WIDTH, PlainLines, drawn, print_summary
+from maar.core.answers.tree.answer import queue_tree
 from maar.core.model.queue import Guarantee, Queue, QueueMetadata, QueueSpec, QueueState, QueueStatus
 from maar.core.model.resources import Resources
-from maar.core.views.queue_tree import queue_tree
 from support.golden import compare
 
 SHOWN = Step("a reservation takes back what is its own", "serving got its 24 CPUs back in 0.8 s")

@@ -8,25 +8,23 @@ from typing import Any, TypeVar
 import pytest
 import yaml
 
-from maar.cli.cron.commands import TABLE as CRONS
-from maar.cli.flow.commands import TABLE as FLOWS
-from maar.cli.flow.commands import TEMPLATES
-from maar.cli.job.commands import TABLE as JOBS
-from maar.cli.job.starts import group_of, table_with
-from maar.cli.pod import TABLE as PODS
-from maar.cli.tables import Rows, Table
-from maar.cli.vcctl import flow as volcano_flow
+from maar.cli.cron_and_flow import CRONS, FLOWS, TEMPLATES
+from maar.cli.job.commands import JOBS, PODS
+from maar.cli.job.starts import table_with
+from maar.cli.tables import Rows, ShownKind
+from maar.cli.vcctl import columns
 from maar.cli.vcctl.describe import describe
-from maar.cli.vcctl.job_table import job_table
-from maar.cli.vcctl.pod import pod_table
+from maar.cli.views import group_of
 from maar.core.answers.future import Start
+from maar.core.model.cron_job import CronJob
+from maar.core.model.job import Job
+from maar.core.model.job_flow import JobFlow, JobTemplate
 from maar.core.model.kinds import from_document
 from maar.core.model.metadata import Object
 from maar.core.model.pod_group import PodGroup
 from maar.core.views.drawing import Line, plain
-from maar.core.views.flow_summary import CronSummary, FlowSummary, TemplateSummary
 from maar.core.views.flow_text import CronView, FlowView, cron_lines, flow_lines
-from maar.core.views.job_summary import EventSummary, JobSummary, PodSummary
+from maar.core.views.job_summary import EventSummary, PodSummary
 from maar.core.views.job_text import JobView, job_lines
 from support.commands import Run, run
 from support.golden import GOLDEN, compare
@@ -65,7 +63,7 @@ def text(lines: Iterable[Line]) -> str:
 @pytest.mark.parametrize("output", [None, "wide", "name"])
 def test_rows_of_a_list(
     golden: str,
-    table: Table[Any],
+    table: ShownKind[Any],
     output: Any,  # noqa: ANN401  # a value of Output
     capsys: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,
@@ -82,7 +80,7 @@ def test_rows_of_a_list_with_planned_starts(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr("maar.cli.tables.time.time", lambda: NOON)
-    jobs = objects(JobSummary)
+    jobs = objects(Job)
     depends = "It depends on 1 pod that has only a deadline (ml/prepare-0)."
     starts = [
         Start(NOON + 1800.2, "exact", "", "no node has room for cpu 4"),
@@ -98,7 +96,7 @@ def test_rows_of_a_list_with_planned_starts(
 def test_one_job(name: str) -> None:
     is_train = name == "train"
     view = JobView(
-        one(JobSummary, name),
+        one(Job, name),
         objects(PodGroup)[0] if is_train else None,
         objects(PodSummary) if is_train else [],
         objects(EventSummary) if is_train else [],
@@ -110,34 +108,34 @@ def test_one_job(name: str) -> None:
 
 def test_a_job_of_many_pods_says_how_many_more_there_are() -> None:
     pod = objects(PodSummary)[0]
-    drawn = text(job_lines(JobView(one(JobSummary, "sweep"), None, [pod] * 60, []), NOON))
+    drawn = text(job_lines(JobView(one(Job, "sweep"), None, [pod] * 60, []), NOON))
     assert "and 10 more; maar pod list -j sweep has them all" in drawn
 
 
 @pytest.mark.parametrize("name", ["pipeline", "fresh"])
 def test_one_flow(name: str) -> None:
-    jobs = [job for job in objects(JobSummary) if job.metadata.name.startswith(f"{name}-")]
-    compare(f"flow-view-{name}.txt", text(flow_lines(FlowView(one(FlowSummary, name), jobs, []), NOON)))
+    jobs = [job for job in objects(Job) if job.metadata.name.startswith(f"{name}-")]
+    compare(f"flow-view-{name}.txt", text(flow_lines(FlowView(one(JobFlow, name), jobs, []), NOON)))
 
 
 @pytest.mark.parametrize("name", ["hourly", "never"])
 def test_one_cron_job(name: str) -> None:
-    jobs = [job for job in objects(JobSummary) if job.metadata.name.startswith(f"{name}-")]
-    compare(f"cron-view-{name}.txt", text(cron_lines(CronView(one(CronSummary, name), jobs, []), NOON)))
+    jobs = [job for job in objects(Job) if job.metadata.name.startswith(f"{name}-")]
+    compare(f"cron-view-{name}.txt", text(cron_lines(CronView(one(CronJob, name), jobs, []), NOON)))
 
 
 @pytest.mark.parametrize(
     ("golden", "print_it"),
     [
-        ("vcctl-job-list", lambda: job_table(objects(JobSummary), with_namespace=False)),
-        ("vcctl-job-list-all", lambda: job_table(objects(JobSummary), with_namespace=True)),
+        ("vcctl-job-list", lambda: columns.JOBS.table(objects(Job), with_namespace=False)),
+        ("vcctl-job-list-all", lambda: columns.JOBS.table(objects(Job), with_namespace=True)),
         ("vcctl-job-view", lambda: describe(DOCUMENTS[0], objects(EventSummary), NOON)),
         ("vcctl-job-view-unseen", lambda: describe(DOCUMENTS[3], [], NOON)),
         ("vjobs-view", lambda: describe(DOCUMENTS[0], [], NOON, with_conditions=False)),
-        ("vcctl-pod-list", lambda: pod_table(objects(PodSummary), NOON, with_namespace=False)),
-        ("vcctl-pod-list-all", lambda: pod_table(objects(PodSummary), NOON, with_namespace=True)),
-        ("vcctl-jobflow-list", lambda: volcano_flow.FLOWS.table(objects(FlowSummary), NOON)),
-        ("vcctl-jobtemplate-list", lambda: volcano_flow.TEMPLATES.table(objects(TemplateSummary), NOON)),
+        ("vcctl-pod-list", lambda: columns.PODS.table(objects(PodSummary), NOON, with_namespace=False)),
+        ("vcctl-pod-list-all", lambda: columns.PODS.table(objects(PodSummary), NOON, with_namespace=True)),
+        ("vcctl-jobflow-list", lambda: columns.FLOWS.table(objects(JobFlow), NOON)),
+        ("vcctl-jobtemplate-list", lambda: columns.TEMPLATES.table(objects(JobTemplate), NOON)),
     ],
 )
 def test_volcanos_columns(golden: str, print_it: Callable[[], str]) -> None:

@@ -10,12 +10,12 @@ import pytest
 import typer
 import yaml
 
-from maar.cli.cron.commands import job_of
+from maar.cli.cron_and_flow import job_of
 from maar.cli.job.logs import pod_labels
 from maar.cli.main import maar_app, vcctl_app
+from maar.core.model.job_flow import Flow, FlowDependsOn, JobFlow, JobFlowSpec
 from maar.core.model.kinds import from_document
 from maar.core.views.drawing import plain
-from maar.core.views.flow_summary import FlowStep, FlowSummary, FlowSummarySpec, FlowTargets
 from maar.core.views.flow_text import FlowView, flow_lines
 from maar.core.views.job_rows import pod_state
 from maar.core.views.job_summary import PodSummary
@@ -175,11 +175,11 @@ def test_pods_are_selected_by_job_task_and_index() -> None:
 
 
 def test_a_flow_that_goes_in_a_circle_is_drawn_with_every_job_once() -> None:
-    def step(name: str, *targets: str) -> FlowStep:
-        return FlowStep(name=name, depends_on=FlowTargets(targets=targets))
+    def step(name: str, *targets: str) -> Flow:
+        return Flow(name=name, depends_on=FlowDependsOn(targets=targets))
 
     steps = (step("a", "c"), step("b", "a"), step("c", "b"), step("d", "gone"))
-    flow = FlowSummary(spec=FlowSummarySpec(flows=steps))
+    flow = JobFlow(spec=JobFlowSpec(flows=steps))
     lines = [plain(line) for line in flow_lines(FlowView(flow, [], []), 0.0)]
     for name in "abcd":
         assert len([line for line in lines if f"─ {name} " in line]) == 1

@@ -4,8 +4,8 @@ import pytest
 import typer
 
 from maar.cli.queue.amounts import amounts, changed_amounts, changed_parts, guarantee, parts
-from maar.cli.queue.flags import QueueFlags
-from maar.cli.queue.spec import difference, document_of
+from maar.cli.queue.changes import difference, document_of
+from maar.cli.queue.flags import QueueChanges, QueueFlags
 
 
 def test_amounts_are_pairs_with_commas_between_them() -> None:
@@ -64,6 +64,13 @@ def test_a_new_queue_has_the_fields_that_were_given_and_no_others() -> None:
         "metadata": {"name": "q"},
         "spec": {"weight": 2, "reclaimable": False, "guarantee": {"percentage": {"cpu": "20"}}},
     }
+
+
+def test_a_soft_guarantee_is_set_changed_and_taken_away() -> None:
+    assert QueueFlags(deserved=amounts("cpu=4")).spec() == {"deserved": {"cpu": "4"}}
+    change = QueueChanges(deserved=changed_amounts("cpu=5,memory-")).spec()
+    there: dict[str, object] = {"deserved": {"cpu": "4", "memory": "8Gi"}}
+    assert difference(there, change) == {"deserved": {"cpu": "5", "memory": None}}
 
 
 def test_minimum_run_times_are_set_and_an_empty_one_is_taken_away() -> None:

@@ -5,16 +5,17 @@ from fractions import Fraction
 from hypothesis import given
 from hypothesis import strategies as st
 
+from maar.core.answers.tree.why import Step, explain_queue
+from maar.core.answers.tree.why_sentences import explanation_data, loan_limit, protection, sentence, water
+from maar.core.answers.tree.why_text import queue_explanation_lines
 from maar.core.fairshare import fair_shares
 from maar.core.tables.rows import MinRuntime
-from maar.core.views.queue_explain import Step, explain_queue
-from maar.core.views.queue_words import explanation_data, loan_limit, protection, sentence, water
 
 amounts = st.integers(0, 40)
 children = st.lists(
     st.fixed_dictionaries(
         {"weight": st.integers(1, 9), "guarantee": amounts, "request": amounts},
-        optional={"capability": amounts},
+        optional={"capability": amounts, "soft_guarantee": amounts},
     ),
     min_size=1,
     max_size=6,
@@ -23,7 +24,7 @@ children = st.lists(
 
 def step(total: int, **queues: dict[str, object]) -> Step:
     """How a total of GPUs is shared out; `it` is the queue in question."""
-    fields = {"guarantee", "request", "capability"}
+    fields = {"guarantee", "soft_guarantee", "request", "capability"}
     gpus = {
         name: {key: {"gpu": value} if key in fields else value for key, value in queue.items()}
         for name, queue in queues.items()
@@ -42,7 +43,7 @@ def test_at_the_water_level_everybody_gets_what_the_kernel_gives_to_the_unit(
         if found.level is None:
             assert one.deserved == one.ceiling
         else:
-            exact = min(max(found.level * one.weight, Fraction(one.guarantee)), Fraction(one.ceiling))
+            exact = min(max(found.level * one.weight, Fraction(one.floor)), Fraction(one.ceiling))
             assert abs(one.deserved - exact) < 1
     assert sentence(found)
     assert water(found)
@@ -113,6 +114,65 @@ def test_a_guarantee_beyond_the_fair_part() -> None:
         "it gets 7 of the 10 that root has, bound by its guarantee: it asks for 9; "
         "its guarantee of 7 is no less than its fair part: weight 1 x water level 3 gives 3"
     )
+
+
+def test_a_soft_guarantee_beyond_the_fair_part() -> None:
+    found = step(10, it={"request": 9, "soft_guarantee": 7}, other={"request": 9})
+    assert sentence(found) == (
+        "it gets 7 of the 10 that root has, bound by its soft guarantee: it asks for 9; "
+        "its soft guarantee of 7 is no less than its fair part: weight 1 x water level 3 gives 3"
+    )
+    assert water(found) == "the water level under root is 3 per weight"
+
+
+def test_soft_guarantees_that_do_not_all_fit() -> None:
+    found = step(10, it={"request": 30, "soft_guarantee": 15}, other={"request": 9, "soft_guarantee": 5})
+    assert sentence(found) == (
+        "it gets 8 of the 10 that root has, bound by its soft guarantee: it asks for 30; its soft guarantee "
+        "of 15 is met in part, as all under root are: they do not all fit"
+    )
+    assert water(found) == (
+        "the soft guarantees under root do not all fit: each holds to the same part of it"
+    )
+
+
+def test_the_soft_guarantees_of_the_queues_below() -> None:
+    found = explain_queue(
+        fair_shares(
+            {"gpu": 10},
+            {
+                "it": {},
+                "below": {"parent": "it", "request": {"gpu": 9}, "soft_guarantee": {"gpu": 7}},
+                "other": {"request": {"gpu": 9}},
+            },
+        ),
+        "it",
+    ).steps["gpu"][-1]
+    assert sentence(found) == (
+        "it gets 7 of the 10 that root has, bound by its soft guarantee: it asks for 9 for the queues "
+        "below it; the soft guarantees below it, 7, are no less than its fair part: weight 1 x water "
+        "level 3 gives 3"
+    )
+
+
+def test_who_comes_after_the_soft_guarantees_of_others() -> None:
+    found = step(10, it={"request": 9}, other={"request": 9, "soft_guarantee": 8})
+    assert sentence(found) == (
+        "it gets 2 of the 10 that root has, bound by its parent: it asks for 9; "
+        "8 is guaranteed, or softly guaranteed, to others; it gets more when the cluster has more"
+    )
+
+
+def test_the_table_of_siblings_has_soft_guarantees_where_there_are_some() -> None:
+    def printed(**other: object) -> str:
+        shares = fair_shares(
+            {"gpu": 10}, {"it": {"request": {"gpu": 9}}, "other": {"request": {"gpu": 9}, **other}}
+        )
+        lines = queue_explanation_lines(explain_queue(shares, "it"))
+        return "\n".join("".join(part.text for part in line) for line in lines)
+
+    assert " SOFT " not in printed()
+    assert "WEIGHT  GUARANTEE  SOFT  REQUEST" in printed(soft_guarantee={"gpu": 8})
 
 
 def test_a_fair_share_among_many() -> None:

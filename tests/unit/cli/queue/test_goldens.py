@@ -3,14 +3,14 @@
 import shlex
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Literal
 
 import pytest
 import yaml
 
-from maar.cli.queue.rows import cells, headings
-from maar.cli.queue.show import read_queues
-from maar.cli.queue.vcctl import table
-from maar.cli.tables import Columns, Document
+from maar.cli.queue.rows import print_queues, read_queues
+from maar.cli.tables import Document
+from maar.cli.vcctl.columns import QUEUES
 from support.commands import Run, run
 from support.golden import GOLDEN, compare
 
@@ -63,12 +63,14 @@ def test_trees_and_explanations(golden: str, command: str, run: Run, monkeypatch
         assert max(map(len, ended.out.splitlines())) <= 100
 
 
-@pytest.mark.parametrize("wide", [False, True])
-def test_rows_of_a_list(wide: bool) -> None:  # noqa: FBT001  # a parameter of the test
-    lines = [headings(wide=wide), *(cells(queue, NOON, wide=wide) for queue in read_queues(rows()))]
-    columns = Columns(lines)
-    compare(f"queue-list{'-wide' if wide else ''}.txt", "\n".join(map(columns.line, lines)) + "\n")
+@pytest.mark.parametrize("output", [None, "wide"])
+def test_rows_of_a_list(
+    output: Literal["wide"] | None, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("maar.cli.tables.time.time", lambda: NOON)
+    print_queues(rows(), output, as_list=True)
+    compare(f"queue-list{'-wide' if output else ''}.txt", capsys.readouterr().out)
 
 
 def test_rows_in_volcanos_columns() -> None:
-    compare("vcctl-queue-list.txt", table(read_queues(rows())) + "\n")
+    compare("vcctl-queue-list.txt", QUEUES.table(read_queues(rows())) + "\n")

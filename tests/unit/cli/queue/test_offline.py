@@ -7,10 +7,10 @@ import pytest
 import yaml
 from rich.console import Console
 
-from maar.cli.lines import print_lines, width_of
+from maar.cli.terminal import print_lines, width_of
+from maar.core.answers.tree.answer import TreeView, queue_tree
+from maar.core.answers.tree.text import tree_lines
 from maar.core.model.queue import Queue, QueueMetadata, QueueSpec
-from maar.core.views.queue_tree import TreeView, queue_tree
-from maar.core.views.tree_text import tree_lines
 from support.commands import Run, run
 
 __all__ = ["run"]

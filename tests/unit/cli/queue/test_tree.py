@@ -3,12 +3,12 @@
 import msgspec
 import pytest
 
+from maar.core.answers.tree.answer import is_settled, queue_tree
+from maar.core.answers.tree.most_wanted import most_wanted
+from maar.core.answers.tree.text import tree_lines
 from maar.core.model.queue import Queue, QueueMetadata, QueueSpec, QueueStatus
 from maar.core.model.resources import Resources
-from maar.core.views.contention import most_wanted
 from maar.core.views.drawing import Bar, Part, Row, bar, plain, table
-from maar.core.views.queue_tree import is_settled, queue_tree
-from maar.core.views.tree_text import tree_lines
 
 
 def queue(name: str, parent: str = "", **status: dict[str, object]) -> Queue:

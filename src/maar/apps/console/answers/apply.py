@@ -12,8 +12,8 @@ from maar.apps.console.answers.changes import read_changes
 from maar.apps.console.answers.present import reading
 from maar.apps.console.replies import RefusedError, Reply
 from maar.apps.console.viewer import Viewer
-from maar.core.answers.change_commands import kind_word
-from maar.core.answers.change_writes import (
+from maar.core.answers.whatif.change_commands import kind_word
+from maar.core.answers.whatif.change_writes import (
     ChangeWrite,
     CordonNode,
     CreateObject,
@@ -23,14 +23,13 @@ from maar.core.answers.change_writes import (
     cordon,
     writes_of,
 )
-from maar.core.answers.known_objects import BadChangeError
+from maar.core.answers.whatif.known_objects import BadChangeError
 from maar.core.model.job import Job
 from maar.core.model.metadata import Object
 from maar.core.model.node import Node
 from maar.core.model.pod import Pod
 from maar.core.model.pod_group import PodGroup
 from maar.core.model.queue import Queue
-from maar.core.views.job_summary import JobSummary
 from maar.kube.outcome import Conflict, Done, Outcome
 from maar.kube.paths import resource_path_of
 from maar.kube.write import create, delete, patch
@@ -73,9 +72,7 @@ async def apply(viewer: Viewer, request: HttpRequest) -> Reply:
 
 def _known(viewer: Viewer) -> list[Object]:
     """The objects that a change may name, as far as the viewer sees them."""
-    jobs = [Job(metadata=one.metadata) for one in viewer.of(JobSummary).values()]
-    found: list[Object] = [*viewer.of(Queue).values(), *viewer.of(PodGroup).values(), *jobs]
-    return [*found, *viewer.of(Pod).values(), *viewer.of(Node).values()]
+    return [known for kind in (Queue, PodGroup, Job, Pod, Node) for known in viewer.of(kind).values()]
 
 
 async def _try(viewer: Viewer, writes: Sequence[ChangeWrite]) -> None:

@@ -7,9 +7,9 @@ from typing import Final
 import msgspec
 
 from maar.apps.console.replies import RefusedError
-from maar.core.answers.changes import Change, SubmitDocument, field_change, in_order
-from maar.core.answers.known_objects import BadChangeError
-from maar.core.answers.new_nodes import new_nodes
+from maar.core.answers.whatif.changes import Change, SubmitDocument, field_change, in_order
+from maar.core.answers.whatif.known_objects import BadChangeError
+from maar.core.answers.whatif.new_nodes import new_nodes
 from maar.parsing.limits import BadYamlError, DocumentLimits
 from maar.parsing.yaml_documents import documents
 from maar.serving.http import HttpRequest, read_body

@@ -12,10 +12,10 @@ from maar.apps.console.answers.present import read_present
 from maar.apps.console.answers.work import IsWanted, in_thread
 from maar.apps.console.replies import RefusedError, Reply
 from maar.apps.console.viewer import NotAllowedError, Viewer
-from maar.core.answers.explanation import Explainer, with_changes
-from maar.core.answers.explanation_text import explanation_lines, future_lines
+from maar.core.answers.explain.ask import Explainer, with_changes
+from maar.core.answers.explain.subject import WORDS, Subject, SubjectKind, find_subject
+from maar.core.answers.explain.text import explanation_lines, future_lines
 from maar.core.answers.future import Present
-from maar.core.answers.subject import WORDS, Subject, SubjectKind, find_subject
 from maar.core.views.drawing import WIDTH
 from maar.core.views.job_summary import EventSummary
 from maar.kube.errors import ApiError

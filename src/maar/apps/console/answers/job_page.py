@@ -12,7 +12,7 @@ from maar.apps.console.answers.explanations import subject_of
 from maar.apps.console.answers.present import reading
 from maar.apps.console.replies import RefusedError, Reply
 from maar.apps.console.viewer import Viewer
-from maar.core.answers.subject import WORDS
+from maar.core.answers.explain.subject import WORDS
 from maar.core.model.job import Job
 from maar.core.model.kinds import plain
 from maar.core.model.metadata import Object

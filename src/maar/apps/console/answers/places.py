@@ -16,8 +16,8 @@ from maar.apps.console.answers.work import IsWanted, in_thread
 from maar.apps.console.replies import RefusedError
 from maar.apps.console.viewer import NotAllowedError, Viewer
 from maar.apps.console.viewers import Viewers
+from maar.core.answers.explain.order_terms import places_in_queues
 from maar.core.answers.future import Present
-from maar.core.answers.order_terms import places_in_queues
 from maar.core.engine import Engine
 from maar.core.model.events import AnyObject, Upserted
 from maar.core.model.job import Job

@@ -11,10 +11,10 @@ from maar.apps.console.replies import RefusedError
 from maar.apps.console.viewer import Viewer
 from maar.apps.daemons.configuration_source import read_installed
 from maar.core.answers.future import Present
+from maar.core.answers.tree.past_use import usage_in_force, with_usage
 from maar.core.model.metadata import Object
 from maar.core.model.queue import Queue
 from maar.core.policy.configuration import DEFAULT
-from maar.core.views.past_use import usage_in_force, with_usage
 
 READ_WITHIN_S: Final = 30.0
 

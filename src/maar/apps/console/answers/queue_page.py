@@ -11,13 +11,13 @@ from maar.apps.console.answers.present import read_objects
 from maar.apps.console.answers.work import in_thread
 from maar.apps.console.replies import RefusedError, Reply
 from maar.apps.console.viewer import NotAllowedError, Viewer
+from maar.core.answers.tree.ask import QueueShares, queue_shares
+from maar.core.answers.tree.water_level import water_levels
+from maar.core.answers.tree.why import explain_queue
+from maar.core.answers.tree.why_sentences import explanation_data
+from maar.core.answers.tree.why_text import queue_explanation_lines
 from maar.core.model.plan import NamespaceStanding, share_text
 from maar.core.model.queue import Queue
-from maar.core.views.console.water_level import water_levels
-from maar.core.views.queue_explain import explain_queue
-from maar.core.views.queue_explain_text import queue_explanation_lines
-from maar.core.views.queue_shares import QueueShares, queue_shares
-from maar.core.views.queue_words import explanation_data
 from maar.serving.http import HttpRequest
 
 Json = dict[str, object]

@@ -16,14 +16,14 @@ from maar.apps.console.viewer import Viewer
 from maar.apps.plugins import find_job_plugins
 from maar.apps.time_zones import names
 from maar.core.admission.request import Options
-from maar.core.answers.change_commands import commands, manifest
-from maar.core.answers.change_writes import ChangeWrite, CreateObject, NoWrite, PatchObject, writes_of
-from maar.core.answers.changes import Change
-from maar.core.answers.first_starts import first_starts
 from maar.core.answers.future import Present
-from maar.core.answers.known_objects import BadChangeError
-from maar.core.answers.whatif import what_if
-from maar.core.answers.whatif_columns import Evictions, JobChanges
+from maar.core.answers.starts.first import first_starts
+from maar.core.answers.whatif.answer import Evictions, JobChanges
+from maar.core.answers.whatif.ask import what_if
+from maar.core.answers.whatif.change_commands import commands, manifest
+from maar.core.answers.whatif.change_writes import ChangeWrite, CreateObject, NoWrite, PatchObject, writes_of
+from maar.core.answers.whatif.changes import Change
+from maar.core.answers.whatif.known_objects import BadChangeError
 from maar.core.model.kinds import plain
 from maar.core.model.node import Node
 from maar.core.model.queue import ROOT, Queue

@@ -11,7 +11,7 @@ import { h, setAttribute, setShown } from "./dom.js";
 import { precisely, resourceWord, roughly } from "./units.js";
 
 /** A queue without numbers for a resource has none of it. */
-const NOTHING = { guarantee: null, capability: null, realCapability: null, deserved: 0, used: 0, allocated: 0, preempting: 0 };
+const NOTHING = { guarantee: null, softGuarantee: null, capability: null, realCapability: null, deserved: 0, used: 0, allocated: 0, preempting: 0 };
 
 export const measure = (queue, resource) => queue?.resources[resource] ?? NOTHING;
 
@@ -92,13 +92,14 @@ function mark(element, at) {
 
 /** A bar in words, for screen readers and as a tooltip. */
 export function sentence(resource, amount) {
-  const { deserved, used, guarantee, capability, preempting } = amount;
+  const { deserved, used, guarantee, softGuarantee, capability, preempting } = amount;
   const said = (value) => roughly(resource, value);
   const parts = [`${resourceWord(resource)}: uses ${said(used)} of ${said(deserved)} deserved`];
   if (used > deserved) parts.push(`${said(used - deserved)} on loan`);
   if (guarantee !== null && guarantee > used) parts.push(`${said(Math.min(guarantee, deserved) - Math.min(used, deserved))} reserved and idle`);
   if (preempting) parts.push(`${said(preempting)} being freed`);
   if (guarantee !== null) parts.push(`guarantee ${precisely(resource, guarantee)}`);
+  if (softGuarantee !== null) parts.push(`soft guarantee ${precisely(resource, softGuarantee)}`);
   if (capability !== null) parts.push(`ceiling ${precisely(resource, capability)}`);
   return parts.join(", ");
 }

@@ -13,7 +13,7 @@ import { breadcrumb, weight } from "./tree.js";
 import { amounts, precisely, resourceWord, roughly } from "./units.js";
 
 const REFRESH_MS = 15000;
-const FIELDS = [["used", "used"], ["deserved", "deserved"], ["guarantee", "guarantee"], ["capability", "ceiling"], ["realCapability", "ceiling in effect"], ["preempting", "being freed"]];
+const FIELDS = [["used", "used"], ["deserved", "deserved"], ["guarantee", "guarantee"], ["softGuarantee", "soft guarantee"], ["capability", "ceiling"], ["realCapability", "ceiling in effect"], ["preempting", "being freed"]];
 
 export function openQueue(main, [name = ROOT], me) {
   const crumbs = h("div");

@@ -159,6 +159,6 @@ export function openWhatIf(main, _parts, me) {
 
 /** The queue that a path such as `queue/research.weight` is about; names of queues may have dots themselves. */
 function queueOf(path) {
-  const found = /^queue\/(.+?)\.(weight|guarantee\..+|capability\..+)$/.exec(path);
+  const found = /^queue\/(.+?)\.(weight|guarantee\..+|deserved\..+|capability\..+)$/.exec(path);
   return found ? found[1] : "";
 }

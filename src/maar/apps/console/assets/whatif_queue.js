@@ -1,4 +1,4 @@
-// The fields of one queue in a what-if: a slider for its weight, amounts for its guarantee and ceiling.
+// The fields of one queue in a what-if: a slider for its weight, amounts for its guarantees and ceiling.
 
 import { h, setAttribute, setText } from "./dom.js";
 import { measure } from "./bars.js";
@@ -27,6 +27,7 @@ export function newQueueFields(queue, resources, values, onChange) {
   number.addEventListener("input", take(number, slider));
   const amounts = resources.map((resource) => [
     amountField(queue.name, resource, "guarantee", "guarantee.resource", values, onChange),
+    amountField(queue.name, resource, "soft guarantee", "deserved", values, onChange),
     amountField(queue.name, resource, "ceiling", "capability", values, onChange)]);
   const show = (row) => {
     present = row.weight;
@@ -43,6 +44,8 @@ export function newQueueFields(queue, resources, values, onChange) {
   };
 }
 
+const MEASURES = { guarantee: "guarantee", "soft guarantee": "softGuarantee", ceiling: "capability" };
+
 function amountField(queue, resource, word, field, values, onChange) {
   const path = `queue/${queue}.${field}.${resource}`;
   const input = h("input", {
@@ -57,7 +60,7 @@ function amountField(queue, resource, word, field, values, onChange) {
   return {
     element: h("label", {}, h("span.quiet", {}, word), input),
     show(row) {
-      const now = measure(row, resource)[word === "ceiling" ? "capability" : "guarantee"];
+      const now = measure(row, resource)[MEASURES[word]];
       setAttribute(input, "placeholder", now === null ? "none" : precisely(resource, now));
     },
   };

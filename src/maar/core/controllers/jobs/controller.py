@@ -8,25 +8,24 @@ A look at a job goes through these steps and ends at the first that has somethin
    group, and its pods once the group is admitted. While it restarts or ends: the pods that have to go.
 3. Counters, and why it waits.
 
-All of it follows from stored objects. A write that the API server refuses is tried again, and is the reason
-why the job waits; only its own.
+All of it follows from stored objects. A write that the API server refuses is tried again, and is
+the reason why the job waits; only its own.
 """
 
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Sequence
 from datetime import datetime
 
-from maar.core.controllers.cluster_view import (
+from maar.core.controllers.changes import (
     AnyChange,
     ClaimChanged,
-    ClusterView,
     CommandChanged,
     JobChanged,
     JobPodChanged,
     PodGroupChanged,
     job_of_command,
 )
-from maar.core.controllers.controller import Controller, Reconciled
+from maar.core.controllers.cluster_view import ClusterController, ClusterView, Reconciled
 from maar.core.controllers.jobs.look import Look
 from maar.core.controllers.jobs.pods import owning_job
 from maar.core.job_plugins.plugin import SshKey
@@ -35,7 +34,7 @@ from maar.core.model.job import Job
 from maar.core.model.writes import ControllerWrite, Create
 
 
-class Jobs(Controller):
+class Jobs(ClusterController):
     """Keys are those of jobs, those that are gone and have pods included."""
 
     def __init__(self, plugins: JobPlugins, new_key: Callable[[], SshKey]) -> None:
@@ -58,19 +57,16 @@ class Jobs(Controller):
                 yield from filter(None, map(job_of_command, (change.before, change.after)))
             case ClaimChanged():
                 yield from cluster.jobs_of_claim.keys(change.key)
-            case _:
-                pass
 
     def reconcile(self, cluster: ClusterView, keys: Collection[str], now: datetime) -> Reconciled:
         """What has to be written for these jobs."""
         writes: list[tuple[str, ControllerWrite]] = []
-        wake_at: list[tuple[str, datetime]] = []
         for key in keys:
             look = Look(cluster, key, now, self._plugins, self._new_key)
             writes += [(key, write) for write in look.writes()]
             if look.wake_at is not None:
-                wake_at.append((key, look.wake_at))
-        return Reconciled(_minimum_first(cluster, writes), wake_at)
+                yield key, look.wake_at
+        yield from _minimum_first(cluster, writes)
 
 
 def _minimum_first(

@@ -84,8 +84,8 @@ def count(job: Job, status: JobStatus, pods: Sequence[JobPod]) -> Counts:
         if done:
             tasks.setdefault(name, Counter())["Succeeded"] += len(done)
     total = Counter[str]()
-    for one in tasks.values():
-        total.update(one)
+    for phases in tasks.values():
+        total.update(phases)
     return Counts(
         total["Pending"],
         total["Running"],
@@ -93,7 +93,7 @@ def count(job: Job, status: JobStatus, pods: Sequence[JobPod]) -> Counts:
         total["Failed"],
         total["Unknown"],
         terminating,
-        {name: dict(sorted(one.items())) for name, one in sorted(tasks.items())},
+        {name: dict(sorted(phases.items())) for name, phases in sorted(tasks.items())},
     )
 
 

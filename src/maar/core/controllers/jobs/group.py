@@ -7,8 +7,7 @@ from typing import Final, NamedTuple
 import msgspec
 
 from maar.core.controllers.jobs.counting import remembered
-from maar.core.controllers.jobs.owner import owner_reference
-from maar.core.controllers.jobs.pods import JOB_NAME
+from maar.core.controllers.jobs.pods import JOB_NAME, owner_reference
 from maar.core.model.job import Job, Task
 from maar.core.model.kinds import from_document, plain, to_json
 from maar.core.model.pod import TASK_ANNOTATION, Pod, pod_request
@@ -16,14 +15,14 @@ from maar.core.model.pod_group import PodGroup
 from maar.core.model.resources import PODS, Resources
 from maar.core.model.run_time import EXPECTED_RUN_TIME
 
-Json = dict[str, object]
+_Json = dict[str, object]
 
 _LAST_APPLIED: Final = "kubectl.kubernetes.io/last-applied-configuration"
 _PARTITION: Final = "volcano.sh/partition-id"
 _NATIVE: Final = ("cpu", "memory", "ephemeral-storage")
 
 
-class TemplateAmounts(NamedTuple):
+class _TemplateAmounts(NamedTuple):
     """What a pod of a template asks for, and what it may not exceed."""
 
     requests: Resources
@@ -71,10 +70,10 @@ def _left(task: Task, gone: int) -> Task:
     )
 
 
-def group_document(job: Job, wanted: WantedGroup) -> Json:
+def group_document(job: Job, wanted: WantedGroup) -> _Json:
     """The group, to be created."""
     metadata = job.metadata
-    spec: Json = {
+    spec: _Json = {
         "minMember": wanted.min_member,
         "minTaskMember": wanted.min_task_member,
         "queue": job.spec.queue,
@@ -104,9 +103,9 @@ def group_document(job: Job, wanted: WantedGroup) -> Json:
     }
 
 
-def group_patch(group: PodGroup, wanted: WantedGroup) -> Json:
+def group_patch(group: PodGroup, wanted: WantedGroup) -> _Json:
     """The merge patch that makes a group follow its job; empty where it does."""
-    spec, changed = group.spec, Json()
+    spec, changed = group.spec, _Json()
     if wanted.min_member != spec.min_member:
         changed["minMember"] = wanted.min_member
     if wanted.min_task_member != spec.min_task_member:
@@ -121,7 +120,7 @@ def group_patch(group: PodGroup, wanted: WantedGroup) -> Json:
     return {"spec": changed} if changed else {}
 
 
-def _sub_group(task: Task) -> Json:
+def _sub_group(task: Task) -> _Json:
     policy = task.partition_policy
     return {
         "name": task.name,
@@ -139,8 +138,8 @@ def _min_resources(tasks: Sequence[Task], least: int, priorities: Mapping[str, i
     """
     amounts = {task.name: _amounts(to_json(task.template)) for task in tasks}
     largest: dict[str, int] = {}
-    for one in amounts.values():
-        for name, units in one.requests.items():
+    for amount in amounts.values():
+        for name, units in amount.requests.items():
             largest[name] = max(largest.get(name, 0), units)
 
     def order(task: Task) -> tuple[int, float]:
@@ -166,7 +165,7 @@ def _min_resources(tasks: Sequence[Task], least: int, priorities: Mapping[str, i
     return Resources({name: units for name, units in total.items() if units})
 
 
-def _quota_form(asked: TemplateAmounts) -> dict[str, int]:
+def _quota_form(asked: _TemplateAmounts) -> dict[str, int]:
     """What a pod uses of quotas, by their names."""
     found = {PODS: 1, "count/pods": 1}
     for name, units in asked.requests.items():
@@ -181,7 +180,7 @@ def _quota_form(asked: TemplateAmounts) -> dict[str, int]:
 
 
 @lru_cache(maxsize=1024)
-def _amounts(template: bytes) -> TemplateAmounts:
+def _amounts(template: bytes) -> _TemplateAmounts:
     read = plain(template)
     spec = from_document(
         Pod, {"kind": "Pod", "spec": read.get("spec", {}) if isinstance(read, dict) else {}}
@@ -189,4 +188,4 @@ def _amounts(template: bytes) -> TemplateAmounts:
     limits = Resources()
     for container in spec.containers:
         limits = limits.plus(container.resources.limits)
-    return TemplateAmounts(pod_request(spec), limits, spec.priority_class_name)
+    return _TemplateAmounts(pod_request(spec), limits, spec.priority_class_name)

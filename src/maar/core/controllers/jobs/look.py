@@ -9,15 +9,19 @@ import msgspec
 from maar.core.controllers.cluster_view import ClusterView
 from maar.core.controllers.jobs.counting import count, is_at_rest, unwanted, with_counts
 from maar.core.controllers.jobs.decision import Decision, after_command, after_what_happened
-from maar.core.controllers.jobs.dependencies import cannot_follow, job_before, waiting_tasks, waits_for_job
+from maar.core.controllers.jobs.dependencies import (
+    cannot_follow,
+    job_before,
+    waiting_tasks,
+    waits_for_job,
+    why_it_waits,
+)
 from maar.core.controllers.jobs.group import group_document, group_key, group_patch, wanted_group
-from maar.core.controllers.jobs.owner import owner_reference
 from maar.core.controllers.jobs.phase_conditions import JobFacts
 from maar.core.controllers.jobs.phases import after_facts
 from maar.core.controllers.jobs.pod_documents import PodMaker, plugin_job, pod_name
-from maar.core.controllers.jobs.pods import FINALIZER, OUT_OF_SYNC, JobPod
+from maar.core.controllers.jobs.pods import FINALIZER, OUT_OF_SYNC, JobPod, owner_reference
 from maar.core.controllers.jobs.volumes import claim_document, mounted_claims
-from maar.core.controllers.jobs.waiting import why_it_waits
 from maar.core.job_plugins.plugin import OwnedObject, SshKey, no_key
 from maar.core.job_plugins.registry import JobPluginError, JobPlugins
 from maar.core.model.differences import difference
@@ -50,7 +54,7 @@ class Look:
         self._pods = [cluster.job_pods[pod] for pod in cluster.pods_of_job.keys(key)]
         there = {("Pod", pod.key) for pod in self._pods if not pod.is_gone}
         self._refusals = {
-            place: why for place, why in cluster.refusals.get(key, {}).items() if place not in there
+            path: why for path, why in cluster.refusals.get(key, {}).items() if path not in there
         }
         self._forget_unwanted()
         self._problem = ""  # what keeps the job from being made, besides refusals
@@ -93,22 +97,29 @@ class Look:
         """The next step; a job that has not begun takes none."""
         commands = self._commands(job)
         # One that is carried out has to go first: the status knows only the last.
-        is_last_gone = all(one.metadata.uid != job.status.last_command for one in commands)
+        is_last_gone = all(command.metadata.uid != job.status.last_command for command in commands)
         if commands and is_last_gone:
             return after_command(job, commands[0], own, self._now)
         if not job.status.state.phase:
             return Decision(None)
-        before = self._job_before(job, group)
-        if before is not None and (why := cannot_follow(self._cluster.jobs.get(before))):
+        key = self._job_before(job, group)
+        before = None if key is None else self._cluster.jobs.get(key)
+        if why := cannot_follow(before):
             facts = JobFacts(job, own, count(job, job.status, own), cannot_follow=why)
             return Decision(after_facts(facts, self._now))
+        if key is not None and waits_for_job(job, before):
+            return Decision(None)  # it has not begun, however few pods it needs to run
         return after_what_happened(job, own, group, self._now)
 
     def _commands(self, job: Job) -> list[Command]:
         """The Commands to this very job, in the order in which they were given."""
-        found = [self._cluster.commands[key] for key in self._cluster.commands_to_job.keys(self._key)]
-        meant = [one for one in found if one.target is None or one.target.uid in ("", job.metadata.uid)]
-        return sorted((one for one in meant if not one.is_terminating), key=self._given)
+        named = [self._cluster.commands[key] for key in self._cluster.commands_to_job.keys(self._key)]
+        meant = [
+            command
+            for command in named
+            if command.target is None or command.target.uid in ("", job.metadata.uid)
+        ]
+        return sorted((command for command in meant if not command.is_terminating), key=self._given)
 
     def _given(self, command: Command) -> tuple[datetime, int, str]:
         """When a Command was given: times are whole seconds, and resource versions rise in between."""
@@ -129,7 +140,7 @@ class Look:
 
     def _job_before(self, job: Job, group: PodGroup | None) -> str | None:
         """The key of the job that must complete before this one, unless this one has begun or is over."""
-        has_run = any(one.status == "Running" for one in job.status.conditions)
+        has_run = any(condition.status == "Running" for condition in job.status.conditions)
         is_waiting = group is None and not has_run and job.status.state.phase in ACTIVE_JOBS
         return job_before(job) if is_waiting else None
 
@@ -164,9 +175,9 @@ class Look:
         if not self._lacks_objects(job):
             return []
         return [
-            Ensure(kind=kind, key=key, document=_owned(job, one), update=one.update, about=self._key)
-            for one in self._plugins.objects(seen, self._new_key)
-            for kind, key in [_place(job, one)]
+            Ensure(kind=kind, key=key, document=_owned(job, owned), update=owned.update, about=self._key)
+            for owned in self._plugins.objects(seen, self._new_key)
+            for kind, key in [_path_of(job, owned)]
         ]
 
     def _lacks_objects(self, job: Job) -> bool:
@@ -174,11 +185,11 @@ class Look:
         made, generation = self._cluster.objects_made.get(self._key, {}), job.metadata.generation
         wanted = f"{job.metadata.uid}/{generation}"
         objects = self._plugins.objects(plugin_job(job), no_key)  # only their names matter
-        return any(made.get(_place(job, one)) != wanted for one in objects)
+        return any(made.get(_path_of(job, owned)) != wanted for owned in objects)
 
     def _claims(self, job: Job) -> list[ControllerWrite]:
         """The claims that are made for the job; those that it names must be there."""
-        namespace, found = job.metadata.namespace or "default", list[ControllerWrite]()
+        namespace, writes = job.metadata.namespace or "default", list[ControllerWrite]()
         for claim in mounted_claims(job):
             key = f"{namespace}/{claim.name}"
             if key in self._cluster.claims:
@@ -187,8 +198,8 @@ class Look:
                 self._problem = f"the volume claim {claim.name} is not there; create it"
                 continue
             document = claim_document(job, claim)
-            found.append(_create("PersistentVolumeClaim", key, document, self._key))
-        return found
+            writes.append(_create("PersistentVolumeClaim", key, document, self._key))
+        return writes
 
     def _group(self, job: Job, own: list[JobPod], group: PodGroup | None) -> Iterator[ControllerWrite]:
         wanted = wanted_group(job, tuple(waiting_tasks(job, own)), self._cluster.priorities)
@@ -251,7 +262,7 @@ class Look:
             objects = self._plugins.objects(plugin_job(job), no_key)
         except JobPluginError:
             return  # they go with the job
-        left = [place for place in (_place(job, one) for one in objects) if made.get(place) != ""]
+        left = [path for path in (_path_of(job, owned) for owned in objects) if made.get(path) != ""]
         if left:
             yield from (Delete(kind=kind, key=key, about=self._key) for kind, key in left)
             return
@@ -285,7 +296,7 @@ class Look:
 
     def _with_objects(self, job: Job, status: JobStatus) -> JobStatus:
         """Note that the objects of plugins are there, once they are."""
-        resources = {f"volume-pvc-{one.name}": one.name for one in mounted_claims(job)}
+        resources = {f"volume-pvc-{claim.name}": claim.name for claim in mounted_claims(job)}
         generation = status.plugins_generation
         if generation == job.metadata.generation:
             return status
@@ -331,7 +342,7 @@ def _set_status(job: Job, status: JobStatus) -> SetStatus:
 
 def _let_go(pod: JobPod) -> Patch:
     """Mark a pod as one that the controller has done with, so that it can go."""
-    others = [one for one in pod.finalizers if one != FINALIZER]
+    others = [finalizer for finalizer in pod.finalizers if finalizer != FINALIZER]
     metadata: Json = {"annotations": {OUT_OF_SYNC: "true"}, "uid": pod.uid}
     if pod.is_tracked:
         metadata["finalizers"] = others or None
@@ -342,20 +353,20 @@ def _create(kind: str, key: str, document: Json, job: str) -> Create:
     return Create(kind=kind, key=key, document=document, about=job, about_kind="Job")
 
 
-def _owned(job: Job, one: OwnedObject) -> Json:
-    given = one.document.get("metadata")
+def _owned(job: Job, owned: OwnedObject) -> Json:
+    given = owned.document.get("metadata")
     metadata: Json = {
         **(given if isinstance(given, dict) else {}),
         "namespace": job.metadata.namespace or "default",
         "ownerReferences": [owner_reference(job)],
     }
-    return {**one.document, "metadata": metadata}
+    return {**owned.document, "metadata": metadata}
 
 
-def _place(job: Job, one: OwnedObject) -> tuple[str, str]:
-    metadata = one.document.get("metadata")
+def _path_of(job: Job, owned: OwnedObject) -> tuple[str, str]:
+    metadata = owned.document.get("metadata")
     name = metadata.get("name") if isinstance(metadata, dict) else ""
-    return str(one.document.get("kind")), f"{job.metadata.namespace or 'default'}/{name}"
+    return str(owned.document.get("kind")), f"{job.metadata.namespace or 'default'}/{name}"
 
 
 def _is_alive(pod: JobPod) -> bool:

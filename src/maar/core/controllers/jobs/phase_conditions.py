@@ -1,7 +1,7 @@
 """The conditions on which a job changes its phase without an order.
 
-Each condition is a function that gives the reason and the message of the next phase, or None where it does
-not hold. `phases.py` says which conditions are checked in which phase, and in which order.
+Each condition is a function that gives the reason and the message of the next phase, or None where
+it does not hold. `phases.py` says which conditions are checked in which phase, and in which order.
 """
 
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""The state machine of a job, as a table: for each phase, what each order does and what follows without one.
+"""The state machine of a job, as a table: what each order does and what follows without one.
 
     new  -->  Pending  <-->  Running  -->  Completed | Failed
     Pending  -->  Failed
@@ -9,19 +9,19 @@
                                           --CompleteJob-->   Completing   -->  Completed
     Aborting | Aborted                    --ResumeJob-->     Restarting
 
-An arrow with a name is an order, which comes from a policy or a Command. An arrow without one is a condition
-on the pods, or on the job that this one comes after (`phase_conditions.py`). A job that is `new` has no phase
-yet. Each call gives one transition: it is written before the next one is looked for, so that clients that
-watch a job see every phase.
+An arrow with a name is an order, which comes from a policy or a Command. An arrow without one is a
+condition on the pods, or on the job that this one comes after (`phase_conditions.py`). A job that
+is `new` has no phase yet. Each call gives one transition: it is written before the next one is
+looked for, so that clients that watch a job see every phase.
 
-Which pods are deleted follows from the written status (`unwanted` in `counting.py`), so a transition says it
-by what it changes there: a pod of an older `version` is deleted unless it has ended, `restart` names the pods
-that are deleted although they have ended, and while a job ends or is over, all pods are deleted that have not
-ended. A restart that brings `retryCount` to `maxRetry` is the exception: it deletes pods as the end of a job
-does, and the job is Failed next.
+Which pods are deleted follows from the written status (`unwanted` in `counting.py`), so a
+transition says it by what it changes there: a pod of an older `version` is deleted unless it has
+ended, `restart` names the pods that are deleted although they have ended, and while a job ends or
+is over, all pods are deleted that have not ended. A restart that brings `retryCount` to `maxRetry`
+is the exception: it deletes pods as the end of a job does, and the job is Failed next.
 
-Two rules differ from Volcano on purpose: an order to a job that is Restarting is carried out, and neither an
-eviction nor a resume is a retry.
+Two rules differ from Volcano on purpose: an order to a job that is Restarting is carried out, and
+neither an eviction nor a resume is a retry.
 """
 
 from collections.abc import Callable, Mapping
@@ -62,7 +62,7 @@ from maar.core.model.job import (
 )
 
 
-class Transition(NamedTuple):
+class _Transition(NamedTuple):
     """What an order does."""
 
     phase: JobPhase  # the next one
@@ -70,32 +70,32 @@ class Transition(NamedTuple):
     is_retry: bool = False  # raises retryCount, unless the order answers an eviction
 
 
-class PhaseRow(NamedTuple):
+class _PhaseRow(NamedTuple):
     """What may follow a phase."""
 
-    orders: Mapping[str, Transition | None]  # by action; None: the job stays as it is
+    orders: Mapping[str, _Transition | None]  # by action; None: the job stays as it is
     conditions: tuple[tuple[Callable[[JobFacts], Why | None], JobPhase], ...] = ()  # the first that holds
 
 
 _RESTARTS_OF_PODS: Final = ("RestartTask", "RestartPod", "RestartPartition")
-_STAYS: Final[dict[str, Transition | None]] = dict.fromkeys(JOB_ACTIONS)
+_STAYS: Final[dict[str, _Transition | None]] = dict.fromkeys(JOB_ACTIONS)
 _RESTARTING: Final = _STAYS | {
-    "RestartJob": Transition("Restarting", "all"),
-    **dict.fromkeys(_RESTARTS_OF_PODS, Transition("Restarting", "targets")),
-    "AbortJob": Transition("Aborting", "unfinished"),
-    "TerminateJob": Transition("Terminating", "unfinished"),
-    "CompleteJob": Transition("Completing", "unfinished"),
+    "RestartJob": _Transition("Restarting", "all"),
+    **dict.fromkeys(_RESTARTS_OF_PODS, _Transition("Restarting", "targets")),
+    "AbortJob": _Transition("Aborting", "unfinished"),
+    "TerminateJob": _Transition("Terminating", "unfinished"),
+    "CompleteJob": _Transition("Completing", "unfinished"),
 }
 _ACTIVE: Final = _RESTARTING | {
-    "RestartJob": Transition("Restarting", "all", is_retry=True),
-    **dict.fromkeys(_RESTARTS_OF_PODS, Transition("Restarting", "targets", is_retry=True)),
+    "RestartJob": _Transition("Restarting", "all", is_retry=True),
+    **dict.fromkeys(_RESTARTS_OF_PODS, _Transition("Restarting", "targets", is_retry=True)),
 }
-_SUSPENDED: Final = _STAYS | {RESUME: Transition("Restarting", "unfinished")}
+_SUSPENDED: Final = _STAYS | {RESUME: _Transition("Restarting", "unfinished")}
 
-TRANSITIONS: Final[dict[JobPhase | Literal[""], PhaseRow]] = {
-    "": PhaseRow(_ACTIVE, ((is_created, "Pending"),)),
-    "Pending": PhaseRow(_ACTIVE, ((cannot_follow, "Failed"), (has_gang, "Running"))),
-    "Running": PhaseRow(
+TRANSITIONS: Final[dict[JobPhase | Literal[""], _PhaseRow]] = {
+    "": _PhaseRow(_ACTIVE, ((is_created, "Pending"),)),
+    "Pending": _PhaseRow(_ACTIVE, ((cannot_follow, "Failed"), (has_gang, "Running"))),
+    "Running": _PhaseRow(
         _ACTIVE,
         (
             (has_min_success, "Completed"),
@@ -104,14 +104,14 @@ TRANSITIONS: Final[dict[JobPhase | Literal[""], PhaseRow]] = {
             (lacks_gang, "Pending"),
         ),
     ),
-    "Restarting": PhaseRow(_RESTARTING, ((has_no_run_left, "Failed"), (can_run_again, "Pending"))),
-    "Aborting": PhaseRow(_SUSPENDED, ((no_pod_is_alive, "Aborted"),)),
-    "Aborted": PhaseRow(_SUSPENDED),
-    "Terminating": PhaseRow(_STAYS, ((no_pod_is_alive, "Terminated"),)),
-    "Terminated": PhaseRow(_STAYS),
-    "Completing": PhaseRow(_STAYS, ((no_pod_is_alive, "Completed"),)),
-    "Completed": PhaseRow(_STAYS),
-    "Failed": PhaseRow(_STAYS),
+    "Restarting": _PhaseRow(_RESTARTING, ((has_no_run_left, "Failed"), (can_run_again, "Pending"))),
+    "Aborting": _PhaseRow(_SUSPENDED, ((no_pod_is_alive, "Aborted"),)),
+    "Aborted": _PhaseRow(_SUSPENDED),
+    "Terminating": _PhaseRow(_STAYS, ((no_pod_is_alive, "Terminated"),)),
+    "Terminated": _PhaseRow(_STAYS),
+    "Completing": _PhaseRow(_STAYS, ((no_pod_is_alive, "Completed"),)),
+    "Completed": _PhaseRow(_STAYS),
+    "Failed": _PhaseRow(_STAYS),
 }
 
 
@@ -153,7 +153,7 @@ def after_facts(facts: JobFacts, now: datetime) -> JobStatus | None:
 def _entered(job: Job, status: JobStatus, phase: JobPhase, now: datetime, why: Why) -> JobStatus:
     """A status in another phase, since now."""
     now = now.replace(microsecond=0)
-    conditions = [one for one in status.conditions if one.status != phase]
+    conditions = [condition for condition in status.conditions if condition.status != phase]
     created = job.metadata.creation_timestamp
     duration = status.running_duration
     if phase in FINISHED_JOBS and created is not None:
@@ -167,7 +167,7 @@ def _entered(job: Job, status: JobStatus, phase: JobPhase, now: datetime, why: W
 
 
 def _next_restart(
-    status: JobStatus, transition: Transition, action: str, target: RestartTarget | None
+    status: JobStatus, transition: _Transition, action: str, target: RestartTarget | None
 ) -> Restart | None:
     """The restart that an order asks for; None where it names no pods, or they are all restarted already."""
     under_way = status.restart
@@ -209,7 +209,7 @@ def _without(job: Job, completed: dict[str, str], targets: tuple[RestartTarget, 
     kept: dict[str, str] = {}
     for task in job.spec.tasks:
         indexes = parse_indexes(completed.get(task.name, ""))
-        left = [i for i in indexes if not any(covers(one, job, task.name, i) for one in targets)]
+        left = [i for i in indexes if not any(covers(target, job, task.name, i) for target in targets)]
         if left:
             kept[task.name] = format_indexes(left)
     return kept
@@ -221,7 +221,7 @@ def _other_timers(
     """The timers of pods that are not restarted."""
     tasks = {task.name for task in job.spec.tasks}
     return tuple(
-        one
-        for one in timers
-        if one.task in tasks and not any(covers(target, job, one.task, one.index) for target in targets)
+        timer
+        for timer in timers
+        if timer.task in tasks and not any(covers(target, job, timer.task, timer.index) for target in targets)
     )

@@ -5,7 +5,6 @@ from typing import Final, cast
 
 import msgspec
 
-from maar.core.controllers.jobs.owner import owner_reference
 from maar.core.controllers.jobs.pods import (
     FINALIZER,
     JOB_NAME,
@@ -17,6 +16,7 @@ from maar.core.controllers.jobs.pods import (
     RETRY_COUNT,
     TASK_INDEX,
     TEMPLATE_UID,
+    owner_reference,
 )
 from maar.core.controllers.jobs.volumes import mount, mounted_claims
 from maar.core.job_plugins.plugin import PluginJob, PluginTask
@@ -52,7 +52,7 @@ class PodMaker:
     def __init__(self, job: Job, change_pod: ChangePod) -> None:
         self._job, self._change_pod = job, change_pod
         self._seen = plugin_job(job)
-        self._tasks = {one.name: one for one in self._seen.tasks}
+        self._tasks = {task.name: task for task in self._seen.tasks}
         self._common: dict[str, bytes] = {}
 
     def document(self, task: Task, index: int) -> Json:

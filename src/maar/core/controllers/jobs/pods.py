@@ -85,7 +85,10 @@ class JobPod(msgspec.Struct, frozen=True):
 
 def owning_job(metadata: Metadata) -> OwnerReference | None:
     """The job of Volcano's API that a pod belongs to."""
-    return next((one for one in metadata.owner_references if one.controller and _is_job(one)), None)
+    return next(
+        (reference for reference in metadata.owner_references if reference.controller and _is_job(reference)),
+        None,
+    )
 
 
 def job_pod(pod: Pod) -> JobPod | None:
@@ -96,7 +99,7 @@ def job_pod(pod: Pod) -> JobPod | None:
         return None
     notes = metadata.annotations
     containers = (*status.init_container_statuses, *status.container_statuses)
-    ends = [one.state.terminated for one in containers if one.state.terminated is not None]
+    ends = [container.state.terminated for container in containers if container.state.terminated is not None]
     index = notes.get(TASK_INDEX) or metadata.name.rpartition("-")[2]
     return JobPod(
         key=pod.key,
@@ -110,14 +113,15 @@ def job_pod(pod: Pod) -> JobPod | None:
         phase=status.phase,
         created=metadata.creation_timestamp,
         deleted=_asked(metadata),
-        finished=max((one.finished_at for one in ends if one.finished_at is not None), default=None),
+        finished=max((end.finished_at for end in ends if end.finished_at is not None), default=None),
         is_marked=notes.get(OUT_OF_SYNC) == "true",
         is_disrupted=any(
-            one.type == "DisruptionTarget" and one.status == "True" for one in status.conditions
+            condition.type == "DisruptionTarget" and condition.status == "True"
+            for condition in status.conditions
         ),
         is_ready=bool(status.container_statuses) and all(one.ready for one in status.container_statuses),
-        container_restarts=sum(one.restart_count for one in containers),
-        exit_codes=tuple(one.exit_code for one in ends if one.exit_code),
+        container_restarts=sum(container.restart_count for container in containers),
+        exit_codes=tuple(end.exit_code for end in ends if end.exit_code),
         finalizers=metadata.finalizers,
         address=status.pod_ip,
     )
@@ -129,14 +133,16 @@ def covers(target: RestartTarget, job: Job, task: str, index: int) -> bool:
         return False
     if target.partition is None:
         return True
-    found = next((one for one in job.spec.tasks if one.name == task), None)
-    return found is not None and found.partition(index) == target.partition
+    named = next((other for other in job.spec.tasks if other.name == task), None)
+    return named is not None and named.partition(index) == target.partition
 
 
 def is_restarted(pod: JobPod, job: Job, status: JobStatus) -> bool:
     """Whether the restart under way is about a pod of before."""
     targets = status.restart.targets if status.restart is not None else ()
-    return pod.restarts < status.restarts and any(covers(one, job, pod.task, pod.index) for one in targets)
+    return pod.restarts < status.restarts and any(
+        covers(target, job, pod.task, pod.index) for target in targets
+    )
 
 
 def is_answered(pod: JobPod, job: Job) -> bool:
@@ -149,7 +155,7 @@ def is_answered(pod: JobPod, job: Job) -> bool:
         or is_restarted(pod, job, status)
         or status.state.phase in FINISHED_JOBS
         or pod.index in parse_indexes(status.completed_indexes.get(pod.task, ""))
-        or any((one.task, one.index) == (pod.task, pod.index) for one in status.delayed_actions)
+        or any((action.task, action.index) == (pod.task, pod.index) for action in status.delayed_actions)
     )
 
 
@@ -165,3 +171,18 @@ def _is_job(owner: OwnerReference) -> bool:
 
 def _number(text: str, otherwise: int = 0) -> int:
     return int(text) if text.isascii() and text.isdecimal() and len(text) < 10 else otherwise  # noqa: PLR2004
+
+
+Json = dict[str, object]
+
+
+def owner_reference(job: Job) -> Json:
+    """The reference by which an object is deleted with its job."""
+    return {
+        "apiVersion": Job.api_version,
+        "kind": "Job",
+        "name": job.metadata.name,
+        "uid": job.metadata.uid,
+        "controller": True,
+        "blockOwnerDeletion": False,  # what would need a right of its own
+    }

@@ -3,10 +3,10 @@
 import hashlib
 from typing import Final, NamedTuple, cast
 
-from maar.core.controllers.jobs.owner import owner_reference
+from maar.core.controllers.jobs.pods import owner_reference
 from maar.core.model.job import Job, JobVolume
 
-Json = dict[str, object]
+_Json = dict[str, object]
 
 _LETTERS: Final = "0123456789abcdefghijklmnopqrstuvwxyz"
 _LENGTH: Final = 12
@@ -18,7 +18,7 @@ class MountedClaim(NamedTuple):
     name: str
     volume: str
     mount_path: str
-    spec: Json | None  # None: it must exist
+    spec: _Json | None  # None: it must exist
 
 
 def mounted_claims(job: Job) -> list[MountedClaim]:
@@ -26,7 +26,7 @@ def mounted_claims(job: Job) -> list[MountedClaim]:
     return [_mounted(job, number, volume) for number, volume in enumerate(job.spec.volumes)]
 
 
-def claim_document(job: Job, claim: MountedClaim) -> Json:
+def claim_document(job: Job, claim: MountedClaim) -> _Json:
     """A claim that is made for the job."""
     return {
         "apiVersion": "v1",
@@ -40,21 +40,21 @@ def claim_document(job: Job, claim: MountedClaim) -> Json:
     }
 
 
-def mount(spec: Json, claims: list[MountedClaim]) -> None:
+def mount(spec: _Json, claims: list[MountedClaim]) -> None:
     """Add the claims to the spec of a pod; a claim that it has already is not added twice."""
-    volumes = cast(list[Json], spec.setdefault("volumes", []))
+    volumes = cast(list[_Json], spec.setdefault("volumes", []))
     used = {
-        cast(Json, one["persistentVolumeClaim"]).get("claimName")
-        for one in volumes
-        if isinstance(one.get("persistentVolumeClaim"), dict)
+        cast(_Json, volume["persistentVolumeClaim"]).get("claimName")
+        for volume in volumes
+        if isinstance(volume.get("persistentVolumeClaim"), dict)
     }
     for claim in claims:
         if claim.name in used:
             continue
         used.add(claim.name)
         volumes.append({"name": claim.volume, "persistentVolumeClaim": {"claimName": claim.name}})
-        for container in cast(list[Json], spec.get("containers") or []):
-            mounts = cast(list[Json], container.setdefault("volumeMounts", []))
+        for container in cast(list[_Json], spec.get("containers") or []):
+            mounts = cast(list[_Json], container.setdefault("volumeMounts", []))
             mounts.append({"name": claim.volume, "mountPath": claim.mount_path})
     if not volumes:
         del spec["volumes"]

@@ -175,7 +175,7 @@ class Attempt:
                     self.search.leaf_usage.leave(pod)
                     self.state.record(Eviction(pod, self.group.row, self.action))
             if taken is not None:
-                self.promises.try_promise()
+                self.promises.keep_found()
                 trial.keep()
         return taken
 

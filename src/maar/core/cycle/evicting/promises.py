@@ -48,6 +48,14 @@ class Promises:
         """Whether room for so many pods of one shape is all that they need."""
         return self.depend_on_room_only and len({pod.shape for pod in self.pods}) == 1
 
+    def keep_found(self) -> None:
+        """Promise all pods the nodes that were found last, with the same pods gone as now."""
+        if not (self.depend_on_room_only and self.found):
+            self.try_promise()
+            return
+        for pod, node in self.found:
+            self.state.take(pod, node, "later")
+
     def try_promise(self) -> bool:
         """Promise all pods their nodes, or none.
 

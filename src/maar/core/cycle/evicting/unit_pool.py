@@ -11,7 +11,7 @@ from maar.core.cycle.evicting.protection import Protection
 from maar.core.cycle.evicting.units import Rank, Size, Unit, is_whole, next_unit, whole_unit
 from maar.core.cycle.group_state import GroupState
 from maar.core.cycle.state import State
-from maar.core.tables.rows import AmountColumn, GroupOrder, GroupRow
+from maar.core.tables.rows import AmountColumn, GroupOrder, GroupRow, Holding
 
 Job = tuple[float, GroupOrder, str]  # what it uses, its order and its key: the largest is evicted first
 _KindOfUnit = tuple[str, tuple[Rank, ...]]  # a namespace, and the ranks that a unit may have
@@ -41,61 +41,76 @@ class UnitPool:
         self._jobs: dict[Rank, dict[str, list[Job]]] = {}  # by namespace, sorted
         self.sizes: set[Size] = set()  # of all units that have been computed
         self._shares: dict[str, float] = {}  # of namespaces, per weight
-        self._unread: dict[_KindOfUnit, _Rows] = {}  # groups whose units are not computed yet
-        self._kinds: dict[str, _KindOfUnit] = {}  # of those groups
+        self._unread: dict[_KindOfUnit, list[_Rows]] = {}  # groups whose units are not computed yet
+        self._kinds: dict[str, _KindOfUnit] = {}  # of those that their rows do not tell
+        self._apart: set[str] = set()  # those, and groups that have been computed by themselves
         self._gone: dict[str, tuple[Unit, Job] | None] = {}  # of groups that are gone: what they had before
         self._share_of: dict[AmountColumn, float] = {}  # of the cluster, by what a job uses
-        look_at, at_first = state.groups.look_at, dict[tuple[object, ...], tuple[_KindOfUnit, _Rows]]()
-        for row in state.ledger.rows[leaf].groups.values():
-            if not row.on_nodes:
-                continue
-            known = look_at(row)
-            if min_runtimes is not None and min_runtimes.ends(row):
-                self._young[row.key], known = row, state.group(row)
-                young = (row.namespace, _possible_ranks(known))
-                self._young_kinds.setdefault(young, []).append(row)
-            if known is None and row.standing_minimum == row.min_member and not row.min_task_member:
-                key = (row.namespace, row.priority, row.placed < row.min_member, row.placed > row.min_member)
-                found = at_first.get(key)
-                if found is None:
-                    ranks = _ranks(key[2], row.priority, key[3])
-                    found = at_first[key] = self._unread_of((row.namespace, ranks))
-            else:
-                found = self._unread_of((row.namespace, _ranks_now(state.group(row))))
-            self._kinds[row.key], rows = found
-            rows[row.key] = row
+        self._row = row = state.ledger.rows[leaf]
+        for group in state.groups.look_at_holders(leaf):
+            self._set_apart(group, _ranks_now(group))
+        for holding, rows in row.holders.items():
+            if holding.is_plain:
+                self._unread.setdefault(_kind_of(holding), []).append(rows)
+            for one in () if holding.is_plain else rows.values():
+                self._set_apart(state.group(one), _ranks_now(state.group(one)))
+        if min_runtimes is not None:
+            self._read_young(min_runtimes)
         for namespace, _ in self._unread:
             self._shares[namespace] = state.namespace_share(leaf, namespace)
 
-    def _unread_of(self, kind: _KindOfUnit) -> tuple[_KindOfUnit, _Rows]:
-        """The groups of a kind whose units are not computed yet."""
-        return kind, self._unread.setdefault(kind, {})
+    def _read_young(self, min_runtimes: MinRuntimes) -> None:
+        """Find the groups with pods that have not run for the minimum run time."""
+        for row in chain.from_iterable([rows.values() for rows in self._row.holders.values()]):
+            if min_runtimes.ends(row):
+                self._young[row.key], known = row, self.state.group(row)
+                self._set_apart(known, _ranks_now(known))
+                young = (row.namespace, _possible_ranks(known))
+                self._young_kinds.setdefault(young, []).append(row)
+
+    def _set_apart(self, group: GroupState, ranks: tuple[Rank, ...]) -> None:
+        """Have a group by itself of which the row does not tell enough, until its unit is computed."""
+        key, kind = group.row.key, (group.row.namespace, ranks)
+        if key not in self._apart:
+            self._apart.add(key)
+            self._kinds[key] = kind
+            self._unread.setdefault(kind, []).append({key: group.row})
+
+    def _is_unread(self, row: GroupRow) -> bool:
+        """Whether the unit of a group has not been computed yet."""
+        if row.key in self._apart:
+            return row.key in self._kinds
+        return row.held_as is not None and _kind_of(row.held_as) in self._unread
 
     def _read(self, may_be_victim: MayBeVictim) -> None:
         """Compute the units that may be victims."""
         for namespace, ranks in list(self._unread):
             if any(may_be_victim(rank, namespace, self._shares[namespace]) for rank in ranks):
                 changed = dict[int, list[Job]]()
-                for key, row in self._unread.pop((namespace, ranks)).items():
-                    del self._kinds[key]
+                for row in self._pop_unread((namespace, ranks)):
                     known = self._unit_of(row)
                     if known is not None:
-                        self._units[key] = unit, job = known
+                        self._units[row.key] = unit, job = known
                         jobs = self._jobs.setdefault(unit.rank, {}).setdefault(namespace, [])
                         jobs.append(job)
                         changed[id(jobs)] = jobs
                 for jobs in changed.values():
                     jobs.sort()
 
+    def _pop_unread(self, kind: _KindOfUnit) -> list[GroupRow]:
+        apart, kinds, found = self._apart, self._kinds, dict[str, GroupRow]()
+        for rows in self._unread.pop(kind):
+            found.update([one for one in rows.items() if one[0] not in apart or kinds.get(one[0]) == kind])
+        for key in found if apart else ():
+            kinds.pop(key, None)
+        return list(found.values())
+
     def refresh(self, group: GroupState) -> None:
         """Compute again which unit a group would give."""
         key, namespace = group.row.key, group.row.namespace
         self._shares[namespace] = self.state.namespace_share(self.leaf, namespace)
-        kind = self._kinds.pop(key, None)
-        if kind is not None:
-            del self._unread[kind][key]
-            if not self._unread[kind]:
-                del self._unread[kind]
+        self._kinds.pop(key, None)
+        self._apart.add(key)
         self._gone.pop(key, None)
         self._remove(key, namespace)
         known = self._unit_of(group.row)
@@ -107,7 +122,7 @@ class UnitPool:
         if row.key in self._young:
             self._computed_for[row.key] = self._moment
         state, young = self.state, self._too_young(row)
-        if state.groups.look_at(row) is None and is_whole(row):
+        if state.groups.known(row) is None and is_whole(row):
             unit, used = whole_unit(state, row, self.protection, young), row.used
         else:
             group = state.group(row)
@@ -125,7 +140,7 @@ class UnitPool:
     def take(self, unit: Unit) -> None:
         """A unit is gone; where it was all of its group, no other comes after it."""
         key, namespace = unit.row.key, unit.row.namespace
-        if unit.is_surplus or key in self._kinds:
+        if unit.is_surplus or self._is_unread(unit.row):
             self.refresh(unit.group)
             return
         self._gone[key] = self._remove(key, namespace)
@@ -249,8 +264,9 @@ class UnitPool:
                         break
 
     def __contains__(self, key: str) -> bool:
-        if key in self._kinds:
-            self.refresh(self.state.group(self._unread[self._kinds[key]][key]))
+        row = self._row.groups.get(key)
+        if row is not None and self._is_unread(row):
+            self.refresh(self.state.group(row))
         if self._not_moved and key in self._young:
             self._move_unit(self._young[key])
         return key in self._units
@@ -267,6 +283,12 @@ class UnitPool:
         if unit is not None and unit.is_surplus:
             return next_unit(self.state, unit.group, self.protection, node, self._too_young(unit.row))
         return unit if unit is not None and unit.is_on(node) else None
+
+
+@lru_cache(maxsize=1024)
+def _kind_of(holding: Holding) -> _KindOfUnit:
+    """The kind of units of groups that no step has changed, where their rows tell it."""
+    return holding.namespace, _ranks(holding.is_short, holding.priority, holding.has_surplus)
 
 
 def _ranks_now(group: GroupState) -> tuple[Rank, ...]:

@@ -15,7 +15,7 @@ from maar.core.cycle.placing.turn_pods import for_next_turn
 from maar.core.cycle.queue_ledger import is_beyond
 from maar.core.cycle.state import State
 from maar.core.tables.counting import add_needs, together
-from maar.core.tables.rows import Column, PodRow
+from maar.core.tables.rows import Column, GroupRow, PodRow
 
 
 class HeldUp:
@@ -38,10 +38,10 @@ class HeldUp:
             self._never[group.leaf, shapes] = self._never_starts(group, pods)
         return self._never[group.leaf, shapes]
 
-    def for_now(self, group: GroupState) -> bool:
-        """Whether nodes have refused a group though enough is idle; it is then among those passed over."""
-        wanted = group.row.to_start
-        if not wanted or group.row.unschedulable_since is None or not self._is_tried(group):
+    def for_now(self, group: GroupState, row: GroupRow) -> bool:
+        """Whether nodes have refused a member of a class though enough is idle; it is then passed over."""
+        wanted = row.to_start
+        if not wanted or row.unschedulable_since is None or not self._is_tried(group):
             return False
         if is_beyond(self._passed_over, wanted, self.ledger.total):
             return False

@@ -1,7 +1,7 @@
 """One turn of a group: the pods that make it ready, or one more, get their nodes together or not at all.
 
-A turn places its first pods in their order. Pods of one shape that follow each other are a run: what their
-queue may use is asked and charged once, and where nothing but their shape decides where they go, as many as
+A turn places its first pods in their order, and what their queue may use is asked and charged once. Pods of
+one shape that follow each other are a run: where nothing but their shape decides where they go, as many as
 have the same best node are put there at once. Other pods are asked about one by one.
 
 Where this fails, other pods of the group or another order may do. `MixedTurn` charges and places each pod by
@@ -15,6 +15,7 @@ is not asked about again.
 
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import dataclass
 from itertools import groupby
 from operator import attrgetter
 
@@ -23,9 +24,31 @@ from maar.core.cycle.limits import Limits
 from maar.core.cycle.placing.ranking import Ranking
 from maar.core.cycle.placing.room import NOWHERE
 from maar.core.cycle.state import State
-from maar.core.tables.axis import times
+from maar.core.tables.axis import Needs
+from maar.core.tables.counting import together
 from maar.core.tables.rows import NO_TASKS, PodRow
 from maar.core.tables.shapes import Labels, Shape
+
+
+@dataclass(slots=True, eq=False)
+class _Run:
+    """Pods of one shape that follow each other in a turn."""
+
+    shape: Shape
+    pods: slice | None  # of those of the turn; None: all
+    are_equal: bool  # nothing but their shape decides where they go
+    ranking: Ranking | None = None  # once the shape may find a node
+
+
+@dataclass(slots=True, eq=False)
+class _Turn:
+    """How a group has its turn: the same for all members of its class, and while nothing of it is placed."""
+
+    placed: int  # pods of the group, before the turn
+    pods: int  # that could be placed in it
+    runs: Sequence[_Run] = ()  # in their order; none where another order may be needed
+    needs: Needs = ()  # of their pods together
+    is_all: bool = False  # no other pods or order could do
 
 
 class GroupPlacement:
@@ -34,76 +57,87 @@ class GroupPlacement:
     def __init__(self, state: State, limits: Limits, *, is_gang: bool) -> None:
         self.state, self.limits, self.is_gang = state, limits, is_gang
         self.unplaceable: set[Shape] = set()  # shapes that found no node
-        self._rankings: dict[Shape, Ranking] = {}  # of shapes that may find a node
+        self._turns: dict[GroupState, _Turn] = {}
 
     def try_place(self, group: GroupState, pods: Sequence[PodRow]) -> bool:
         """Place what makes the group ready, or one more pod; where that cannot be done, nothing stays."""
+        turn = self._turns.get(group)
         if self.state.just_let_in is not None and group.is_ready:
-            pods = [pod for pod in pods if self.limits.leave_room(group.leaf, pod.shape.needs)]
+            pods, turn = [pod for pod in pods if self.limits.leave_room(group.leaf, pod.shape.needs)], None
             if not pods:
                 return False
-        missing, tasks = group.missing() if self.is_gang else (0, NO_TASKS)
-        if not tasks and len(pods) >= missing:
-            first = pods if len(pods) == 1 else pods[: missing or 1]
-            runs = _runs(first)
-            if _need_no_other_order(runs):
-                if self._try_in_order(group, runs):
-                    return True
-                if len(runs) == 1 and len(pods) == len(first):
-                    return False
-        return MixedTurn(self, group).try_place(pods, missing, tasks)
+        if turn is None or turn.placed != group.placed or turn.pods != len(pods):
+            turn = self._turns[group] = self._turn(group, pods)
+        if turn.runs and self._try_in_order(group, pods, turn):
+            return True
+        return not turn.is_all and MixedTurn(self, group).try_place(pods, *self._missing(group))
 
-    def _try_in_order(self, group: GroupState, runs: Sequence[Sequence[PodRow]]) -> bool:
-        """Place all pods, one after the other; where one cannot be placed, nothing stays."""
+    def _missing(self, group: GroupState) -> tuple[int, dict[str, int]]:
+        return group.missing() if self.is_gang else (0, NO_TASKS)
+
+    def _turn(self, group: GroupState, pods: Sequence[PodRow]) -> _Turn:
+        missing, tasks = self._missing(group)
+        first, runs, begin = pods[: missing or 1], list[_Run](), 0
+        is_of_class = group.of_class is not None  # so that nothing but shapes decides where its pods go
+        if tasks or len(pods) < missing or not (is_of_class or _need_no_other_order(first)):
+            return _Turn(group.placed, len(pods))
+        for shape, alike in groupby(first, key=attrgetter("shape")):
+            run = list(alike)
+            end = begin + len(run)
+            which = None if len(run) == len(pods) else slice(begin, end)
+            are_equal = is_of_class or self.state.places.depend_on_shapes_only(run)
+            runs.append(_Run(shape, which, are_equal))
+            begin = end
+        is_all = len(runs) == 1 and len(pods) == len(first)
+        return _Turn(group.placed, len(pods), runs, together(first), is_all=is_all)
+
+    def _try_in_order(self, group: GroupState, pods: Sequence[PodRow], turn: _Turn) -> bool:
+        """Place all pods, one after the other; where one cannot be placed, nothing stays.
+
+        What their queue may use is asked and charged once.
+        """
+        for run in turn.runs:
+            if run.shape in self.unplaceable or (run.ranking is None and not self._may_find_node(run)):
+                return False
         state = self.state
         start = len(state.steps)
-        for run in runs:
-            if not self._try_run(group, run, is_first=run is runs[0]):
+        if not self.limits.charge(group, turn.needs):
+            return False
+        for run in turn.runs:
+            those = pods if run.pods is None else pods[run.pods]
+            placed = (self._place_by_shape if run.are_equal else self._place_one_by_one)(group, those, run)
+            if placed < len(those):
+                if not placed and run is turn.runs[0] and not state.places.has_affinity(those[0]):
+                    self.unplaceable.add(run.shape)
                 state.undo_to(start)
                 return False
         if not state.open_trials:
             state.steps.clear()  # no trial is left that could undo them
         return True
 
-    def _try_run(self, group: GroupState, pods: Sequence[PodRow], *, is_first: bool) -> bool:
-        """Place pods of one shape: what their queue may use is asked and charged once.
-
-        Where one finds no node, some of them may have been placed.
-        """
-        shape, places = pods[0].shape, self.state.places
-        if shape in self.unplaceable:
+    def _may_find_node(self, run: _Run) -> bool:
+        """Rank the nodes for a run of pods, if any of them may find one."""
+        places = self.state.places
+        if places.never_fits(run.shape) or not places.capacity(run.shape):
+            self.unplaceable.add(run.shape)
             return False
-        are_equal = places.depend_on_shapes_only(pods)
-        ranking = self._rankings.get(shape)
-        if ranking is None:
-            if places.never_fits(shape) or not places.capacity(shape):
-                if is_first:  # else pods that are placed before may have taken the room
-                    self.unplaceable.add(shape)
-                return False
-            ranking = self._rankings[shape] = places.ranking(shape)
-        if not self.limits.charge(group, shape.needs if len(pods) == 1 else times(shape.needs, len(pods))):
-            return False
-        if are_equal:
-            placed = self._place_by_shape(group, pods, ranking)
-        else:
-            placed = self._place_one_by_one(group, pods)
-        if not placed and is_first and not places.has_affinity(pods[0]):
-            self.unplaceable.add(shape)
-        return placed == len(pods)
+        run.ranking = places.ranking(run.shape)
+        return True
 
-    def _place_by_shape(self, group: GroupState, pods: Sequence[PodRow], ranking: Ranking) -> int:
+    def _place_by_shape(self, group: GroupState, pods: Sequence[PodRow], run: _Run) -> int:
         """Place pods for which only their shape counts; gives how many found a node."""
-        placed = 0
-        while placed < len(pods):
-            node, count = ranking.best_run(len(pods) - placed)
+        ranking = run.ranking or self.state.places.ranking(run.shape)
+        placed, left = 0, len(pods)
+        while left:
+            node, count = ranking.best_run(left)
             if node == NOWHERE:
                 break
-            run = pods if count == len(pods) else pods[placed : placed + count]
-            self.state.place_equal(group, run, node)
+            self.state.place_equal(group, pods if count == len(pods) else pods[placed : placed + count], node)
             placed += count
+            left -= count
         return placed
 
-    def _place_one_by_one(self, group: GroupState, pods: Sequence[PodRow]) -> int:
+    def _place_one_by_one(self, group: GroupState, pods: Sequence[PodRow], _: _Run) -> int:
         """Place pods for which other pods, plugins or promises count; gives how many found a node."""
         for placed, pod in enumerate(pods):
             node = self.state.places.best(pod, "now")
@@ -113,20 +147,11 @@ class GroupPlacement:
         return len(pods)
 
 
-def _runs(pods: Sequence[PodRow]) -> list[Sequence[PodRow]]:
-    """Divide pods, in their order, into runs of one shape."""
-    if len(pods) == 1 or len({pod.shape for pod in pods}) == 1:
-        return [pods]
-    return [list(run) for _, run in groupby(pods, key=attrgetter("shape"))]
-
-
-def _need_no_other_order(runs: Sequence[Sequence[PodRow]]) -> bool:
+def _need_no_other_order(pods: Sequence[PodRow]) -> bool:
     """Whether pods that are placed together can be placed in their own order, if in any."""
-    for run in runs:
-        shape = run[0].shape
-        if shape.claims or (shape.has_affinity and (len(runs) > 1 or len(run) > 1)):
-            return False
-    return True
+    if len(pods) == 1:
+        return not pods[0].shape.claims
+    return not any(pod.shape.claims or pod.shape.has_affinity for pod in pods)
 
 
 class MixedTurn:

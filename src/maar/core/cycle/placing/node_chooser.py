@@ -1,7 +1,7 @@
 """Which node a pod goes to: its nominated one, or the best by its shape, by other pods and by plugins."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Final
 
@@ -24,8 +24,6 @@ from maar.core.policy.pod_selectors import PodSelector
 from maar.core.tables.rows import PodRow
 from maar.core.tables.shapes import Shape
 from maar.core.tables.tables import Tables
-
-Move = tuple[Sequence[PodRow], int, int]  # of pods to a node (+1), or off it (-1)
 
 _MANY_PODS: Final = 1_000_000  # of one shape on one node
 _MANY_NODES: Final = 50  # that have room; so many are not counted again one by one
@@ -51,7 +49,7 @@ class NodeChooser:
         self._is_empty = is_empty
         self.any_has_affinity = bool(tables.with_affinity)
         self.counts_moves = self.any_has_affinity or bool(configuration.node_hooks)
-        self._moves: list[Move] = []  # that are yet to be counted in the neighbours
+        self._moves = _Moves()  # that are yet to be counted in the neighbours
         self._domain_retry: DomainRetry | None = None  # of the turn that is being tried
         self._found_no_node = False  # whether a pod of that turn has found no node
         self.stack = NodeStack(tables, room, configuration, self.claims, is_empty=is_empty)
@@ -271,11 +269,7 @@ class NodeChooser:
         for pod in pods if self.stack.plugins else ():
             self.stack.note_move(pod, node, is_there=sign > 0)
         if self.any_has_affinity:
-            moves = self._moves
-            if moves and moves[-1] == (pods, node, -sign):  # a step that was tried is undone
-                moves.pop()
-            else:
-                moves.append((pods, node, sign))
+            self._moves.add(pods, node, sign)
 
     def left(self, pod: PodRow, node: int, sign: int) -> None:
         """Count a pod as evicted (+1), or no longer (-1); it keeps its host ports until it has ended."""
@@ -310,10 +304,9 @@ class NodeChooser:
     def _neighbours(self) -> Neighbours:
         """The pods on nodes, as they are now; moves are counted only when a pod is concerned by others."""
         neighbours = self._first_neighbours
-        for pods, node, sign in self._moves:
+        for pods, node, sign in self._moves.take() if self._moves.signs else ():
             for pod in pods:
                 (neighbours.add if sign > 0 else neighbours.remove)(pod, self.room.nodes[node])
-        self._moves.clear()
         return neighbours
 
     @cached_property
@@ -341,6 +334,32 @@ class NodeChooser:
 def _highest(scores: Floats) -> int:
     best = int(scores.argmax()) if len(scores) else NOWHERE
     return best if best != NOWHERE and scores[best] > -np.inf else NOWHERE
+
+
+@dataclass
+class _Moves:
+    """Moves of pods to nodes (+1), or off them (-1), as columns: there may be very many."""
+
+    pods: list[Sequence[PodRow]] = field(default_factory=list)
+    nodes: list[int] = field(default_factory=list)
+    signs: list[int] = field(default_factory=list)
+
+    def add(self, pods: Sequence[PodRow], node: int, sign: int) -> None:
+        """Add a move, or where it undoes the last one, drop that."""
+        if self.signs and self.signs[-1] == -sign and self.nodes[-1] == node and self.pods[-1] == pods:
+            for column in (self.pods, self.nodes, self.signs):
+                column.pop()
+            return
+        self.pods.append(pods)
+        self.nodes.append(node)
+        self.signs.append(sign)
+
+    def take(self) -> list[tuple[Sequence[PodRow], int, int]]:
+        """Give all moves, and keep none."""
+        moves = list(zip(self.pods, self.nodes, self.signs, strict=True))
+        for column in (self.pods, self.nodes, self.signs):
+            column.clear()
+        return moves
 
 
 @dataclass(frozen=True)

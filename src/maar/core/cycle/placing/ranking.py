@@ -87,18 +87,21 @@ class Ranking:
 
     def best(self) -> int:
         """The best node that has room, or NOWHERE."""
-        if self._seen < self.room.changes:
-            self._catch_up()
-        first, unchanged = self._sorted[-1], self._first_unchanged
-        return -first[1] if first > unchanged else -unchanged[1]
+        return self.best_run(1)[0]
 
     def best_run(self, most: int) -> tuple[int, int]:
         """The best node that has room, or NOWHERE, and for how many equal pods in a row it is the best."""
-        node, changed = self.best(), self._sorted
-        if most == 1 or -changed[-1][1] != node or node == NOWHERE:
-            return node, 1
-        rival, count = max(changed[-2], self._first_unchanged), 1
-        has, later = self.room.allocatable[node], list(self.room.later[node])
+        if self._seen < self.room.changes:
+            self._catch_up()
+        first, unchanged = self._sorted[-1], self._first_unchanged
+        if first <= unchanged:
+            return -unchanged[1], 1
+        node = -first[1]
+        return node, 1 if most == 1 else self._count(node, most, max(self._sorted[-2], unchanged))
+
+    def _count(self, node: int, most: int, rival: Entry) -> int:
+        """For how many equal pods in a row, the first of which fits, a node is better than a rival."""
+        has, later, count = self.room.allocatable[node], list(self.room.later[node]), 1
         held = later
         if self.when == "now" and self.room.now[node] is not self.room.later[node]:
             held = list(map(max, self.room.now[node], later))
@@ -113,7 +116,7 @@ class Ranking:
             if is_full or (self._bonus[node] + self._usage_of(later, has), -node) <= rival:
                 break
             count += 1
-        return node, count
+        return count
 
     def has_room(self, node: int) -> bool:
         """Whether the pod may go to a node and fits there."""

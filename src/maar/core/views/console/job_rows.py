@@ -8,7 +8,6 @@ from maar.core.model.job import Job
 from maar.core.model.pod_group import PodGroup, PodGroupCondition
 from maar.core.model.resources import PODS, of_pods
 from maar.core.views.console.pod_tallies import GroupPods
-from maar.core.views.job_summary import JobSummary
 
 
 class JobPodCounts(msgspec.Struct, frozen=True, kw_only=True):
@@ -60,7 +59,7 @@ def owner_of(group: PodGroup) -> str:
 
 
 def group_row(
-    group: PodGroup, job: JobSummary | None, pods: GroupPods | None, priority: int, place: int | None
+    group: PodGroup, job: Job | None, pods: GroupPods | None, priority: int, place: int | None
 ) -> ConsoleJob:
     """The row of a pod group, with its job and its pods as far as they may be read."""
     spec, status = group.spec, group.status
@@ -95,7 +94,7 @@ def group_row(
     )
 
 
-def job_row(job: JobSummary, priority: int) -> ConsoleJob:
+def job_row(job: Job, priority: int) -> ConsoleJob:
     """The row of a job that has no pod group."""
     status, (reason, message) = job.status, _ended(job)
     return ConsoleJob(
@@ -135,11 +134,11 @@ def _why(group: PodGroup) -> PodGroupCondition | None:
     )
 
 
-def _ended(job: JobSummary | None) -> tuple[str, str]:
+def _ended(job: Job | None) -> tuple[str, str]:
     return ("", "") if job is None else (job.status.state.reason, job.status.state.message)
 
 
-def _counts(group: PodGroup, job: JobSummary | None, pods: GroupPods | None) -> JobPodCounts:
+def _counts(group: PodGroup, job: Job | None, pods: GroupPods | None) -> JobPodCounts:
     status, least = group.status, group.spec.min_member
     if pods is None:
         pending = 0 if job is None else job.status.pending
@@ -167,7 +166,7 @@ def _request(group: PodGroup, pods: GroupPods | None) -> dict[str, int]:
     return {name: units for name, units in asked.items() if name != PODS}
 
 
-def _running_since(job: JobSummary | None) -> float | None:
+def _running_since(job: Job | None) -> float | None:
     changes = () if job is None else job.status.conditions
     times = [one.last_transition_time for one in changes if one.status == "Running"]
     return times[0].timestamp() if times and times[0] is not None else None

@@ -18,17 +18,64 @@ from typing import Final, Literal, NamedTuple, TypeVar, cast, get_args
 import msgspec
 
 from maar.core.model.events import Deleted, Event
+from maar.core.model.job import Job
 from maar.core.model.metadata import Object
-from maar.core.model.node import Node
+from maar.core.model.node import Node, Taint
 from maar.core.model.pod import Pod
 from maar.core.model.pod_group import PodGroup
 from maar.core.model.priority_class import PriorityClass
 from maar.core.model.queue import ROOT, Queue, QueueMetadata
+from maar.core.model.resources import PODS
 from maar.core.views.console.job_rows import ConsoleJob, group_row, job_row, owner_of
-from maar.core.views.console.node_rows import ConsoleNode, node_row
 from maar.core.views.console.pod_tallies import GroupPods, NodePods, PodFacts
 from maar.core.views.console.queue_rows import ConsoleQueue, queue_row, set_aside
-from maar.core.views.job_summary import JobSummary
+
+_LABELS: Final = (
+    "topology.kubernetes.io/zone",
+    "topology.kubernetes.io/region",
+    "node.kubernetes.io/instance-type",
+    "kubernetes.io/arch",
+    "nvidia.com/gpu.product",
+)
+
+
+class ConsoleNode(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """A node as the console shows it."""
+
+    name: str
+    ready: bool
+    schedulable: bool
+    allocatable: dict[str, int]
+    used: dict[str, int]
+    pods: int
+    taints: tuple[str, ...]
+    labels: dict[str, str]
+    by_queue: dict[str, dict[str, int]]  # pods that are in no queue are under the empty name
+
+
+def node_row(node: Node, pods: NodePods) -> ConsoleNode:
+    """The row of a node."""
+    return ConsoleNode(
+        name=node.key,
+        ready=node.is_ready,
+        schedulable=not node.spec.unschedulable,
+        allocatable={name: units for name, units in node.status.allocatable.items() if units},
+        used=_amounts(pods.used),
+        pods=pods.pods,
+        taints=tuple(_text(one) for one in node.spec.taints),
+        labels={name: node.metadata.labels[name] for name in _LABELS if name in node.metadata.labels},
+        by_queue={queue: _amounts(pods.by_queue[queue]) for queue in sorted(pods.by_queue)},
+    )
+
+
+def _amounts(sums: Mapping[str, int]) -> dict[str, int]:
+    return {name: units for name, units in sums.items() if units and name != PODS}
+
+
+def _text(taint: Taint) -> str:
+    """A taint as kubectl writes it."""
+    return f"{taint.key}{'=' if taint.value else ''}{taint.value}:{taint.effect}"
+
 
 Topic = Literal["queues", "jobs", "nodes"]
 TOPICS: Final[tuple[Topic, ...]] = get_args(Topic)
@@ -83,12 +130,12 @@ class LiveRows:
         for event in events:
             if isinstance(event, Deleted):
                 before = self._objects.setdefault(event.kind, {}).pop(event.key, None)
-                self._mark(event.kind, event.key, before, None)
+                self._mark(event.key, before, None)
             else:
                 name, key = event.object.kind_name(), event.object.key
                 kept = self._objects.setdefault(name, {})
                 before, kept[key] = kept.get(key), event.object
-                self._mark(name, key, before, event.object)
+                self._mark(key, before, event.object)
 
     def set_places(self, places: Mapping[str, int]) -> None:
         """Learn the places of waiting groups in the order of their queues."""
@@ -142,10 +189,10 @@ class LiveRows:
     def _job_row(self, key: str) -> ConsoleJob | None:
         group = self.of(PodGroup).get(key)
         if group is not None:
-            pods, job = self._groups.get(key), self.of(JobSummary).get(owner_of(group))
+            pods, job = self._groups.get(key), self.of(Job).get(owner_of(group))
             priority = self._priority(group.spec.priority_class_name, pods)
             return group_row(group, job, pods, priority, self._places.get(key))
-        job = self.of(JobSummary).get(key)
+        job = self.of(Job).get(key)
         if job is None or self._groups_of_job.get(key):
             return None
         return job_row(job, self._priority(job.spec.priority_class_name, None))
@@ -156,7 +203,7 @@ class LiveRows:
             return known.value
         return 0 if pods is None else pods.priority
 
-    def _mark(self, name: str, key: str, before: Object | None, after: Object | None) -> None:
+    def _mark(self, key: str, before: Object | None, after: Object | None) -> None:
         match after or before:
             case Queue():
                 self._mark_queue(key, cast("Queue | None", before), cast("Queue | None", after))
@@ -171,7 +218,7 @@ class LiveRows:
                 )
             case Node():
                 self._marked["nodes"][key] = None
-            case _ if name == JobSummary.kind_name():
+            case Job():
                 self._marked["jobs"][key] = None
                 self._marked["jobs"].update(dict.fromkeys(self._groups_of_job.get(key, ())))
 

@@ -16,6 +16,7 @@ class QueueAmounts(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """One resource of a queue; None where the queue claims nothing, or no scheduler has said anything."""
 
     guarantee: int | None
+    soft_guarantee: int | None
     capability: int | None
     real_capability: int | None
     deserved: int
@@ -77,7 +78,7 @@ def set_aside(queues: Mapping[str, Queue]) -> Mapping[str, str]:
 def _resources(queue: Queue) -> list[str]:
     """The resources that a queue claims, deserves or uses, all but pods."""
     spec, status = queue.spec, queue.status
-    found = {*spec.capability, *spec.guarantee.resource, *spec.guarantee.percentage}
+    found = {*spec.capability, *spec.guarantee.resource, *spec.guarantee.percentage, *spec.deserved}
     for amounts in (status.deserved, status.used, status.allocated, status.preempting):
         found.update(name for name, units in amounts.items() if units)
     return sorted(found - {PODS})
@@ -90,6 +91,7 @@ def _amounts(queue: Queue, resource: str, total: Resources) -> QueueAmounts:
         claimed.append(spec.guarantee.percentage[resource] * total.get(resource, 0) // HUNDRED_PERCENT)
     return QueueAmounts(
         guarantee=max(claimed, default=None),
+        soft_guarantee=spec.deserved.get(resource),
         capability=spec.capability.get(resource),
         real_capability=status.real_capability.get(resource),
         deserved=status.deserved.get(resource, 0),

@@ -83,8 +83,8 @@ def _failure_policy(spec: Fields) -> Iterator[Cause]:
         if spec.get(field) is not None and made.get("restartPolicy") == "OnFailure":
             why = f'only "Never" is supported when {field} is specified'
             yield invalid("spec.template.spec.restartPolicy", "OnFailure", why)
-    for place, rule in enumerate((spec.get("podFailurePolicy") or {}).get("rules") or ()):
-        field = f"spec.podFailurePolicy.rules[{place}]"
+    for position, rule in enumerate((spec.get("podFailurePolicy") or {}).get("rules") or ()):
+        field = f"spec.podFailurePolicy.rules[{position}]"
         if rule.get("action") not in _ACTIONS:
             yield unsupported(f"{field}.action", rule.get("action"), _ACTIONS)
         if rule.get("action") == "FailIndex" and spec.get("backoffLimitPerIndex") is None:

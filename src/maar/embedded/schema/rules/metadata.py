@@ -68,8 +68,8 @@ def _described(meta: Fields) -> Iterator[Cause]:
     if owners := meta.get("ownerReferences"):
         yield from _owners(owners)
     if finalizers := meta.get("finalizers"):
-        for one in finalizers:
-            yield from violations("metadata.finalizers", one, names.qualified(one))
+        for finalizer in finalizers:
+            yield from violations("metadata.finalizers", finalizer, names.qualified(finalizer))
         if {"orphan", "foregroundDeletion"} <= set(finalizers):
             why = "finalizer orphan and foregroundDeletion cannot be both set"
             yield invalid("metadata.finalizers", finalizers, why)

@@ -23,50 +23,50 @@ def affinity(found: Fields, field: str) -> Iterator[Cause]:
         path = f"{field}.nodeAffinity"
         if _REQUIRED in nodes:
             yield from node_selector(nodes[_REQUIRED], f"{path}.{_REQUIRED}")
-        for place, one in enumerate(nodes.get(_PREFERRED) or ()):
-            yield from _weight(one, f"{path}.{_PREFERRED}[{place}]")
-            preference = f"{path}.{_PREFERRED}[{place}].preference"
-            yield from node_selector_term(one.get("preference") or {}, preference)
-    for kind in ("podAffinity", "podAntiAffinity"):
-        if pods := found.get(kind):
-            for place, term in enumerate(pods.get(_REQUIRED) or ()):
-                yield from _pod_term(term, f"{field}.{kind}.{_REQUIRED}[{place}]")
-            for place, one in enumerate(pods.get(_PREFERRED) or ()):
-                path = f"{field}.{kind}.{_PREFERRED}[{place}]"
-                yield from _weight(one, path)
-                yield from _pod_term(one.get("podAffinityTerm") or {}, f"{path}.podAffinityTerm")
+        for number, term in enumerate(nodes.get(_PREFERRED) or ()):
+            yield from _weight(term, f"{path}.{_PREFERRED}[{number}]")
+            preference = f"{path}.{_PREFERRED}[{number}].preference"
+            yield from node_selector_term(term.get("preference") or {}, preference)
+    for field_name in ("podAffinity", "podAntiAffinity"):
+        if pods := found.get(field_name):
+            for number, term in enumerate(pods.get(_REQUIRED) or ()):
+                yield from _pod_term(term, f"{field}.{field_name}.{_REQUIRED}[{number}]")
+            for number, term in enumerate(pods.get(_PREFERRED) or ()):
+                path = f"{field}.{field_name}.{_PREFERRED}[{number}]"
+                yield from _weight(term, path)
+                yield from _pod_term(term.get("podAffinityTerm") or {}, f"{path}.podAffinityTerm")
 
 
 def tolerations(found: Sequence[Fields], field: str) -> Iterator[Cause]:
     """The tolerations of a pod."""
-    for place, one in enumerate(found):
-        yield from _toleration(one, f"{field}[{place}]")
+    for number, toleration in enumerate(found):
+        yield from _toleration(toleration, f"{field}[{number}]")
 
 
 def spread(found: Sequence[Fields], field: str) -> Iterator[Cause]:
     """The topology spread constraints of a pod."""
-    for place, one in enumerate(found):
-        path = f"{field}[{place}]"
-        when, key = one.get("whenUnsatisfiable", ""), one.get("topologyKey", "")
-        if one.get("maxSkew", 0) <= 0:
-            yield invalid(f"{path}.maxSkew", one.get("maxSkew", 0), _POSITIVE)
+    for number, constraint in enumerate(found):
+        path = f"{field}[{number}]"
+        when, key = constraint.get("whenUnsatisfiable", ""), constraint.get("topologyKey", "")
+        if constraint.get("maxSkew", 0) <= 0:
+            yield invalid(f"{path}.maxSkew", constraint.get("maxSkew", 0), _POSITIVE)
         if not key:
             yield required(f"{path}.topologyKey", "can not be empty")
         if when not in ("DoNotSchedule", "ScheduleAnyway"):
             yield unsupported(f"{path}.whenUnsatisfiable", when, ("DoNotSchedule", "ScheduleAnyway"))
         elif any(
-            (o.get("topologyKey"), o.get("whenUnsatisfiable")) == (key, when) for o in found[place + 1 :]
+            (o.get("topologyKey"), o.get("whenUnsatisfiable")) == (key, when) for o in found[number + 1 :]
         ):
             yield duplicate(f"{path}.{{topologyKey, whenUnsatisfiable}}", f"{{{key}, {when}}}")
-        yield from _domains(one, when, path)
+        yield from _domains(constraint, when, path)
         for policy in ("nodeAffinityPolicy", "nodeTaintsPolicy"):
-            if one.get(policy, "Honor") not in ("Honor", "Ignore"):
-                yield unsupported(f"{path}.{policy}", one[policy], ("Honor", "Ignore"))
-        yield from label_selector(one.get("labelSelector"), f"{path}.labelSelector")
+            if constraint.get(policy, "Honor") not in ("Honor", "Ignore"):
+                yield unsupported(f"{path}.{policy}", constraint[policy], ("Honor", "Ignore"))
+        yield from label_selector(constraint.get("labelSelector"), f"{path}.labelSelector")
 
 
-def _domains(one: Fields, when: str, field: str) -> Iterator[Cause]:
-    if (least := one.get("minDomains")) is None:
+def _domains(constraint: Fields, when: str, field: str) -> Iterator[Cause]:
+    if (least := constraint.get("minDomains")) is None:
         return
     if least <= 0:
         yield invalid(f"{field}.minDomains", least, _POSITIVE)
@@ -75,9 +75,9 @@ def _domains(one: Fields, when: str, field: str) -> Iterator[Cause]:
         yield invalid(f"{field}.minDomains", least, why)
 
 
-def _weight(one: Fields, field: str) -> Iterator[Cause]:
-    if not 1 <= one.get("weight", 0) <= _LARGEST_WEIGHT:
-        yield invalid(f"{field}.weight", one.get("weight", 0), f"must be in the range 1-{_LARGEST_WEIGHT}")
+def _weight(term: Fields, field: str) -> Iterator[Cause]:
+    if not 1 <= term.get("weight", 0) <= _LARGEST_WEIGHT:
+        yield invalid(f"{field}.weight", term.get("weight", 0), f"must be in the range 1-{_LARGEST_WEIGHT}")
 
 
 def _pod_term(term: Fields, field: str) -> Iterator[Cause]:
@@ -94,15 +94,15 @@ def _pod_term(term: Fields, field: str) -> Iterator[Cause]:
     yield from violations(f"{field}.topologyKey", key, names.qualified(key))
 
 
-def _toleration(one: Fields, field: str) -> Iterator[Cause]:
-    key, operator = one.get("key", ""), one.get("operator", "")
-    value, effect = one.get("value", ""), one.get("effect", "")
+def _toleration(toleration: Fields, field: str) -> Iterator[Cause]:
+    key, operator = toleration.get("key", ""), toleration.get("operator", "")
+    value, effect = toleration.get("value", ""), toleration.get("effect", "")
     if key:
         yield from violations(f"{field}.key", key, names.qualified(key))
     elif operator != "Exists":
         why = 'operator must be Exists when `key` is empty, which means "match all values and all keys"'
         yield invalid(f"{field}.operator", operator, why)
-    if one.get("tolerationSeconds") is not None and effect != "NoExecute":
+    if toleration.get("tolerationSeconds") is not None and effect != "NoExecute":
         yield invalid(f"{field}.effect", effect, "effect must be 'NoExecute' when `tolerationSeconds` is set")
     if operator == "Exists":
         if value:

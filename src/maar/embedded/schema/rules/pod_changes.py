@@ -28,10 +28,10 @@ def updated(old: Fields, pod: Fields) -> Iterator[Cause]:
 def _changed(before: Fields, after: Fields) -> Iterator[Cause]:
     yield from _deadline(before.get("activeDeadlineSeconds"), after.get("activeDeadlineSeconds"))
     gates = [gate.get("name") for gate in before.get("schedulingGates") or ()]
-    for place, gate in enumerate(after.get("schedulingGates") or ()):
+    for position, gate in enumerate(after.get("schedulingGates") or ()):
         if gate.get("name") not in gates:
             why = f"only deletion is allowed, but found new scheduling gate '{gate.get('name')}'"
-            yield forbidden(f"spec.schedulingGates[{place}].name", why)
+            yield forbidden(f"spec.schedulingGates[{position}].name", why)
     kept = [_but_for_seconds(one) for one in after.get("tolerations") or ()]
     if any(_but_for_seconds(one) not in kept for one in before.get("tolerations") or ()):
         why = "existing toleration can not be modified except its tolerationSeconds"
@@ -65,9 +65,9 @@ def _fixed(spec: Fields, *, gated: bool) -> Fields:
     fixed = {key: value for key, value in spec.items() if key not in changing}
     if gated:
         fixed["affinity"] = {k: v for k, v in (spec.get("affinity") or {}).items() if k != "nodeAffinity"}
-    for kind in ("containers", "initContainers"):
-        if kind in fixed:
-            fixed[kind] = [{**one, "image": ""} for one in fixed[kind]]
+    for field_name in ("containers", "initContainers"):
+        if field_name in fixed:
+            fixed[field_name] = [{**one, "image": ""} for one in fixed[field_name]]
     return fixed
 
 

@@ -71,38 +71,38 @@ def quota(found: Fields) -> Iterator[Cause]:
     scopes = spec.get("scopes") or ()
     if not _SCOPES.issuperset(scopes):
         yield invalid("spec.scopes", scopes, "unsupported scope")
-    for one in (spec.get("scopeSelector") or {}).get("matchExpressions") or ():
-        yield from _scope(one, "spec.scopeSelector.matchExpressions")
+    for expression in (spec.get("scopeSelector") or {}).get("matchExpressions") or ():
+        yield from _scope(expression, "spec.scopeSelector.matchExpressions")
 
 
 def quota_updated(old: Fields, found: Fields) -> Iterator[Cause]:
     """A quota counts the same objects for ever."""
-    before, after = ((one.get("spec") or {}).get("scopes") or [] for one in (old, found))
+    before, after = ((version.get("spec") or {}).get("scopes") or [] for version in (old, found))
     if before != after:
         yield invalid("spec.scopes", after, "field is immutable")
 
 
-def _scope(one: Fields, field: str) -> Iterator[Cause]:
-    if one.get("scopeName") not in _SCOPES:
-        yield invalid(f"{field}.scopeName", one.get("scopeName", ""), "unsupported scope")
-    if one.get("operator") in ("In", "NotIn"):
-        if not one.get("values"):
+def _scope(expression: Fields, field: str) -> Iterator[Cause]:
+    if expression.get("scopeName") not in _SCOPES:
+        yield invalid(f"{field}.scopeName", expression.get("scopeName", ""), "unsupported scope")
+    if expression.get("operator") in ("In", "NotIn"):
+        if not expression.get("values"):
             why = "must be at least one value when `operator` is 'In' or 'NotIn' for scope selector"
             yield required(f"{field}.values", why)
-    elif one.get("operator") not in ("Exists", "DoesNotExist"):
-        yield invalid(f"{field}.operator", one.get("operator", ""), "not a valid selector operator")
+    elif expression.get("operator") not in ("Exists", "DoesNotExist"):
+        yield invalid(f"{field}.operator", expression.get("operator", ""), "not a valid selector operator")
 
 
 def node(found: Fields) -> Iterator[Cause]:
     """A node, new or changed."""
     spec, status = found.get("spec") or {}, found.get("status") or {}
     taken: set[tuple[str, str]] = set()
-    for place, taint in enumerate(spec.get("taints") or ()):
+    for position, taint in enumerate(spec.get("taints") or ()):
         # Kubernetes names the field so, though taints are in the spec.
-        yield from _taint(taint, f"metadata.taints[{place}]", taken)
-    for kind in ("capacity", "allocatable"):
-        for name, value in (status.get(kind) or {}).items():
-            yield from amount_of(name, value, f"status.{kind}.{name}")
+        yield from _taint(taint, f"metadata.taints[{position}]", taken)
+    for field_name in ("capacity", "allocatable"):
+        for name, value in (status.get(field_name) or {}).items():
+            yield from amount_of(name, value, f"status.{field_name}.{name}")
 
 
 def _taint(taint: Fields, field: str, taken: set[tuple[str, str]]) -> Iterator[Cause]:

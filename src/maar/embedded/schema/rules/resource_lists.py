@@ -11,7 +11,7 @@ from maar.embedded.schema.messages import invalid, required, violations
 from maar.embedded.schema.rules.fields import Fields, amount, canonical
 
 NOT_NEGATIVE: Final = "must be greater than or equal to 0"
-WHOLE: Final = "must be an integer"
+_WHOLE: Final = "must be an integer"
 
 _OF_CONTAINERS: Final = frozenset({"cpu", "memory", "ephemeral-storage"})
 _STANDARD: Final = _OF_CONTAINERS | {
@@ -35,7 +35,7 @@ def requirements(found: Fields, field: str) -> Iterator[Cause]:
         if limit is not None:
             if limit != value:
                 yield from _compared(name, value, limit, f"{field}.requests")
-        elif not overcommits(name):
+        elif not _overcommits(name):
             yield required(f"{field}.limits", "Limit must be set for non overcommitable resources")
 
 
@@ -44,21 +44,21 @@ def amount_of(name: str, value: object, field: str) -> Iterator[Cause]:
     nanos = amount(value).nanos
     if nanos < 0:
         yield invalid(field, _shown(value), NOT_NEGATIVE)
-    if nanos % NANOS and whole(name):
-        yield invalid(field, _shown(value), WHOLE)
+    if nanos % NANOS and _whole(name):
+        yield invalid(field, _shown(value), _WHOLE)
 
 
-def overcommits(name: str) -> bool:
+def _overcommits(name: str) -> bool:
     """Whether more of a resource may be promised than there is."""
-    return not name.startswith(_HUGE) and not extended(name)
+    return not name.startswith(_HUGE) and not _extended(name)
 
 
-def extended(name: str) -> bool:
+def _extended(name: str) -> bool:
     """Whether it is an extended resource, such as nvidia.com/gpu."""
     return "/" in name and "kubernetes.io/" not in name and not name.startswith("count/")
 
 
-def whole(name: str) -> bool:
+def _whole(name: str) -> bool:
     """Whether a resource comes in whole units only."""
     return name in (
         "pods",
@@ -70,7 +70,7 @@ def whole(name: str) -> bool:
         "replicationcontrollers",
         "services.loadbalancers",
         "services.nodeports",
-    ) or extended(name)
+    ) or _extended(name)
 
 
 @lru_cache(maxsize=1024)
@@ -84,7 +84,7 @@ def _of_container(name: str) -> tuple[str, ...]:
     if name.startswith(_HUGE):
         return tuple(names.qualified(name))
     found = (*names.qualified(name), *_unqualified(name, _OF_CONTAINERS, "containers"))
-    odd = extended(name) and (name.startswith("requests.") or names.qualified(f"requests.{name}"))
+    odd = _extended(name) and (name.startswith("requests.") or names.qualified(f"requests.{name}"))
     return (*found, "doesn't follow extended resource name standard") if odd else found
 
 
@@ -106,7 +106,7 @@ def _one(name: str, value: object, field: str) -> Iterator[Cause]:
 
 def _compared(name: str, value: object, limit: object, field: str) -> Iterator[Cause]:
     asked, allowed = amount(value).nanos, amount(limit).nanos
-    if asked != allowed and not overcommits(name):
+    if asked != allowed and not _overcommits(name):
         yield invalid(field, _shown(value), f"must be equal to {name} limit of {_shown(limit)}")
     elif asked > allowed:
         yield invalid(field, _shown(value), f"must be less than or equal to {name} limit of {_shown(limit)}")

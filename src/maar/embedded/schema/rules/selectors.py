@@ -20,11 +20,13 @@ def label_selector(selector: Fields | None, field: str) -> Iterator[Cause]:
     if not selector:
         return
     yield from labels(selector.get("matchLabels"), f"{field}.matchLabels")
-    for place, one in enumerate(selector.get("matchExpressions") or ()):
-        path = f"{field}.matchExpressions[{place}]"
-        yield from _operator(one, path, numbers=False)
-        yield from violations(f"{path}.key", one.get("key", ""), names.qualified(one.get("key", "")))
-        for at, value in enumerate(one.get("values") or ()):
+    for number, requirement in enumerate(selector.get("matchExpressions") or ()):
+        path = f"{field}.matchExpressions[{number}]"
+        yield from _operator(requirement, path, numbers=False)
+        yield from violations(
+            f"{path}.key", requirement.get("key", ""), names.qualified(requirement.get("key", ""))
+        )
+        for at, value in enumerate(requirement.get("values") or ()):
             yield from violations(f"{path}.values[{at}]", value, names.value(value))
 
 
@@ -33,29 +35,31 @@ def node_selector(selector: Fields, field: str) -> Iterator[Cause]:
     terms = selector.get("nodeSelectorTerms") or ()
     if not terms:
         yield required(f"{field}.nodeSelectorTerms", "must have at least one node selector term")
-    for place, term in enumerate(terms):
-        yield from node_selector_term(term, f"{field}.nodeSelectorTerms[{place}]")
+    for position, term in enumerate(terms):
+        yield from node_selector_term(term, f"{field}.nodeSelectorTerms[{position}]")
 
 
 def node_selector_term(term: Fields, field: str) -> Iterator[Cause]:
     """Conditions on one node that must all hold."""
-    for place, one in enumerate(term.get("matchExpressions") or ()):
-        path = f"{field}.matchExpressions[{place}]"
-        yield from _operator(one, path, numbers=True)
-        yield from violations(f"{path}.key", one.get("key", ""), names.qualified(one.get("key", "")))
-    for place, one in enumerate(term.get("matchFields") or ()):
-        path = f"{field}.matchFields[{place}]"
-        if one.get("operator") not in _WITH_VALUES:
-            yield invalid(f"{path}.operator", one.get("operator", ""), _NOT_AN_OPERATOR)
-        elif len(one.get("values") or ()) != 1:
+    for number, requirement in enumerate(term.get("matchExpressions") or ()):
+        path = f"{field}.matchExpressions[{number}]"
+        yield from _operator(requirement, path, numbers=True)
+        yield from violations(
+            f"{path}.key", requirement.get("key", ""), names.qualified(requirement.get("key", ""))
+        )
+    for number, requirement in enumerate(term.get("matchFields") or ()):
+        path = f"{field}.matchFields[{number}]"
+        if requirement.get("operator") not in _WITH_VALUES:
+            yield invalid(f"{path}.operator", requirement.get("operator", ""), _NOT_AN_OPERATOR)
+        elif len(requirement.get("values") or ()) != 1:
             why = "must be only one value when `operator` is 'In' or 'NotIn' for node field selector"
             yield required(f"{path}.values", why)
-        if one.get("key") != "metadata.name":
-            yield invalid(f"{path}.key", one.get("key", ""), "not a valid field selector key")
+        if requirement.get("key") != "metadata.name":
+            yield invalid(f"{path}.key", requirement.get("key", ""), "not a valid field selector key")
 
 
-def _operator(one: Fields, field: str, *, numbers: bool) -> Iterator[Cause]:
-    operator, values = one.get("operator", ""), one.get("values") or ()
+def _operator(requirement: Fields, field: str, *, numbers: bool) -> Iterator[Cause]:
+    operator, values = requirement.get("operator", ""), requirement.get("values") or ()
     if operator in _WITH_VALUES:
         if not values:
             yield required(f"{field}.values", "must be specified when `operator` is 'In' or 'NotIn'")

@@ -1,1 +1,0 @@
-"""`maar cron`: the cron jobs of a cluster."""

@@ -1,1 +1,0 @@
-"""`maar flow`: the job flows and job templates of a cluster."""

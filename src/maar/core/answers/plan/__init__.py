@@ -1,0 +1,1 @@
+"""What would be decided: `ask.plans` decides, `answer.Planned` is the answer, `text` draws it."""

@@ -1,1 +1,0 @@
-"""The report of a simulation: one page with plots, tables for programs; strings only."""
