@@ -24,7 +24,7 @@ GANG: Final = PodGroup(
 
 
 def objects() -> list[Object]:
-    """A gang that lacks pods; a queue with a guarantee, and one with a minimum run time, for which it waits."""
+    """A gang that lacks pods, a queue with a guarantee, and one with a minimum run time."""
     size = Resources({"cpu": 8_000, "memory": 2**34, "pods": 6})
     ready = (Condition(type="Ready", status="True"),)
     asked = ResourceRequirements(requests=Resources({"cpu": 1_000, "memory": 2**30}))
