@@ -50,7 +50,7 @@ def _brief(inspection: Inspection, holds: Sequence[Hold]) -> dict[str, GroupOutc
             is_unschedulable = inspection.are_turns_over and not block.key.is_ready
             outcome = _BRIEF["Inqueue", Reason.NOT_ENOUGH_RESOURCES, is_unschedulable]
             for one in block.classes:
-                outcomes.update(dict.fromkeys(_untold(one, one.keys, outcome), outcome))
+                outcomes.update(dict.fromkeys(_without_status(one, one.keys, outcome), outcome))
     for _, group in inspection.touched():
         phase = _phase(inspection, group)
         waits = group.leaf >= 0 and group.phase in ADMITTED_PHASES and bool(group.pending)
@@ -59,15 +59,15 @@ def _brief(inspection: Inspection, holds: Sequence[Hold]) -> dict[str, GroupOutc
         if group in holding and (group.refusal is None or group.refusal.reason != _BEHIND_FIRST):
             reason = Reason.PLANNED_START
         outcome = _BRIEF[phase, reason, group.was_unschedulable]
-        outcomes.update(dict.fromkeys(_untold(group.of_class, group.keys, outcome), outcome))
+        outcomes.update(dict.fromkeys(_without_status(group.of_class, group.keys, outcome), outcome))
     return outcomes
 
 
-def _untold(one: GroupClass | None, keys: Sequence[str], outcome: GroupOutcome) -> Sequence[str]:
+def _without_status(one: GroupClass | None, keys: Sequence[str], outcome: GroupOutcome) -> Sequence[str]:
     """Those of some groups of a class whose statuses do not say already that they wait."""
     if one is None or outcome is not _WAITS:
         return keys
-    return [key for key in keys if key in one.untold] if one.untold else ()
+    return [key for key in keys if key in one.without_status] if one.without_status else ()
 
 
 def _diagnosed(inspection: Inspection, sentences: Sentences, diagnosis: Diagnosis) -> dict[str, GroupOutcome]:

@@ -210,7 +210,7 @@ class GroupRow:
         return Holding(self.namespace, self.priority, placed < least, placed > least, is_plain, is_quiet)
 
     @property
-    def is_told_to_wait(self) -> bool:
+    def states_that_it_waits(self) -> bool:
         """Whether its status says that it was let in and does not start, and that no room is held for it."""
         is_let_in = self.stored_phase == "Inqueue" and self.admitted_since is not None
         return is_let_in and self.unschedulable_since is not None and self.holds_since is None
