@@ -126,7 +126,7 @@ def test_a_change_of_nothing_does_nothing(trial: Trial) -> None:
 
 
 def test_victims_that_return_are_not_evicted_over_and_over(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A crowd without the plugin gang, in which cleanup evicted pods that backfill then placed again."""
+    """Without the plugin gang cleanup evicted pods that backfill then placed again."""
     rounds, return_victims = list[int](), Future._return_victims  # noqa: SLF001
 
     def returned(future: Future) -> None:

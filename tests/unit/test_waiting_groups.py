@@ -1,4 +1,4 @@
-"""A group that waits is in the plan of every cycle, whatever was kept of it since the one before."""
+"""A group that waits is in the plan of every cycle, whatever was kept of it."""
 
 from datetime import UTC, datetime
 from typing import Final

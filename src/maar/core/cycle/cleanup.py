@@ -15,7 +15,8 @@ from maar.core.tables.rows import PodRow
 def cleanup(state: State) -> None:
     """Evict the pods of starving groups for which nothing is being freed: they can do no work.
 
-    Where backfill places pods without their gang, it would place those that request nothing again at once.
+    Where backfill places pods without their gang, those that request nothing stay: it would place
+    them again at once.
     """
     ledger, is_gang = state.ledger, ("gang", "enableJobReady") in state.configuration.enabled
 

@@ -109,7 +109,7 @@ class GroupClass:
 
     def add(self, row: GroupRow) -> None:
         """Add a group in its place."""
-        if not row.states_that_it_waits:
+        if not _is_stated(row):
             self.without_status[row.key] = None
         rows = self.rows
         if not rows or rows[-1].order < row.order:  # most come in order
@@ -132,3 +132,9 @@ class GroupClass:
         for row in rows:
             place = bisect_left(self.rows, _order(row), key=_order)
             del self.rows[place], self.keys[place]
+
+
+def _is_stated(row: GroupRow) -> bool:
+    """Whether its status says that it was let in and waits, without room held for it."""
+    is_let_in = row.stored_phase == "Inqueue" and row.admitted_since is not None
+    return is_let_in and row.unschedulable_since is not None and row.holds_since is None

@@ -65,7 +65,7 @@ class GroupStates:
         return state
 
     def look_at_holders(self, leaf: int) -> Sequence[GroupState]:
-        """Take note of the groups of a leaf with pods on nodes; gives the states that some have already."""
+        """Take note of the groups of a leaf with pods on nodes; gives those with states."""
         self._known.setdefault(leaf, self.ledger.rows[leaf])
         return self._holders.get(leaf, ())
 
@@ -175,7 +175,7 @@ class GroupStates:
         return [self.of(row) for row in self.tables.short.values() if row.leaf is not None]
 
     def touched(self) -> list[tuple[str, GroupState]]:
-        """The groups that the cycle has looked at and of which more than their rows is to be said, by key."""
+        """Groups that were looked at, by key: those of which rows do not say enough."""
         _ = self.read_waiting()
         for row in self.classes.others.values():
             if row.leaf is None:
