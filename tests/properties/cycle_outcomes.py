@@ -70,7 +70,7 @@ class Outcome:
 
     @cached_property
     def yet_to_take(self) -> dict[str, Amounts]:
-        """By queue: what groups that this cycle let in and that lack pods need to start, within deserved.
+        """By queue: what groups let in by this cycle, and without all pods, need within deserved.
 
         Where all pods of a group have scheduling gates it counts nothing.
         """

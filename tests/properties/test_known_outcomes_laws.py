@@ -52,8 +52,8 @@ def test_a_brief_plan_decides_the_same_and_leaves_reasons_out(seed: int, number:
             if key in brief.pod_groups:
                 assert said(brief.pod_groups[key]) == said(outcome)
             elif key in crowd.cluster.groups:  # it stays as it is
-                is_told = says(crowd.cluster.groups[key].status, outcome)
-                assert is_told or (outcome.refusal is None and not outcome.message)
+                is_stated = says(crowd.cluster.groups[key].status, outcome)
+                assert is_stated or (outcome.refusal is None and not outcome.message)
         assert brief.pod_groups.keys() <= plan.pod_groups.keys()
 
 

@@ -9,11 +9,20 @@ from operator import attrgetter, gt
 from maar.core.cycle.evicting.half_gangs import HalfGangs
 from maar.core.cycle.group_state import GroupState
 from maar.core.cycle.state import Eviction, State
+from maar.core.tables.rows import PodRow
 
 
 def cleanup(state: State) -> None:
-    """Evict the pods of starving groups for which nothing is being freed: they can do no work."""
-    ledger = state.ledger
+    """Evict the pods of starving groups for which nothing is being freed: they can do no work.
+
+    Where backfill places pods without their gang, those that request nothing stay: it would place
+    them again at once.
+    """
+    ledger, is_gang = state.ledger, ("gang", "enableJobReady") in state.configuration.enabled
+
+    def is_held(pod: PodRow) -> bool:
+        return is_gang or not pod.shape.asks_for_nothing
+
     for row in ledger.rows:
         used = ledger.used_now(row.index) if ledger.held else ledger.used[row.index]
         if not row.is_leaf or not any(map(gt, used, ledger.deserved[row.index])):
@@ -24,8 +33,8 @@ def cleanup(state: State) -> None:
             group = state.group(group_row)
             if group_row.key in promised or not group.is_starving or not _is_grace_over(state, group):
                 continue
-            pods = sorted(state.holders(group), key=state.pod_order)
-            if not state.breaks_promise(pods) and state.budgets.allow(tuple(pods)):
+            pods = sorted(filter(is_held, state.holders(group)), key=state.pod_order)
+            if pods and not state.breaks_promise(pods) and state.budgets.allow(tuple(pods)):
                 state.budgets.spend(tuple(pods))
                 for pod in pods:
                     state.evict(pod)

@@ -103,12 +103,14 @@ class GroupClass:
     rows: list[GroupRow] = field(default_factory=list)
     keys: list[str] = field(default_factory=list)  # of the rows
     differs_from: float = inf  # when some of them will have waited long enough to be of another class
-    untold: dict[str, None] = field(default_factory=dict)  # keys of those that have not been told to wait
+    without_status: dict[str, None] = field(
+        default_factory=dict
+    )  # keys of those whose statuses do not say that they wait
 
     def add(self, row: GroupRow) -> None:
         """Add a group in its place."""
-        if not row.is_told_to_wait:
-            self.untold[row.key] = None
+        if not _is_stated(row):
+            self.without_status[row.key] = None
         rows = self.rows
         if not rows or rows[-1].order < row.order:  # most come in order
             rows.append(row)
@@ -120,8 +122,8 @@ class GroupClass:
 
     def remove(self, rows: Sequence[GroupRow]) -> None:
         """Remove groups; many are removed at once where a cycle has placed many."""
-        for row in rows if self.untold else ():
-            self.untold.pop(row.key, None)
+        for row in rows if self.without_status else ():
+            self.without_status.pop(row.key, None)
         if len(rows) > _FEW:
             gone = {row.key for row in rows}
             self.rows = [row for row in self.rows if row.key not in gone]
@@ -130,3 +132,9 @@ class GroupClass:
         for row in rows:
             place = bisect_left(self.rows, _order(row), key=_order)
             del self.rows[place], self.keys[place]
+
+
+def _is_stated(row: GroupRow) -> bool:
+    """Whether its status says that it was let in and waits, without room held for it."""
+    is_let_in = row.stored_phase == "Inqueue" and row.admitted_since is not None
+    return is_let_in and row.unschedulable_since is not None and row.holds_since is None

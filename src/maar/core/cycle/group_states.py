@@ -73,7 +73,7 @@ class GroupStates:
         return state
 
     def look_at_holders(self, leaf: int) -> Sequence[GroupState]:
-        """Take note of the groups of a leaf with pods on nodes; gives the states that some have already."""
+        """Take note of the groups of a leaf with pods on nodes; gives those with states."""
         self._known.setdefault(leaf, self.ledger.rows[leaf])
         return self._holders.get(leaf, ())
 

@@ -50,7 +50,7 @@ def _brief(inspection: Inspection, holds: Sequence[Hold]) -> dict[str, GroupOutc
             is_unschedulable = inspection.are_turns_over and not block.key.is_ready
             outcome = _BRIEF["Inqueue", Reason.NOT_ENOUGH_RESOURCES, is_unschedulable]
             for one in block.classes:
-                outcomes.update(dict.fromkeys(_untold(one, one.keys, outcome), outcome))
+                outcomes.update(dict.fromkeys(_without_status(one, one.keys, outcome), outcome))
     of_groups = dict[GroupState, GroupOutcome]()
     for keys, group in inspection.touched():
         if group not in of_groups:
@@ -62,15 +62,15 @@ def _brief(inspection: Inspection, holds: Sequence[Hold]) -> dict[str, GroupOutc
                 reason = Reason.PLANNED_START
             of_groups[group] = _BRIEF[phase, reason, group.was_unschedulable]
         outcome = of_groups[group]
-        outcomes.update(dict.fromkeys(_untold(group.of_class, keys, outcome), outcome))
+        outcomes.update(dict.fromkeys(_without_status(group.of_class, keys, outcome), outcome))
     return outcomes
 
 
-def _untold(one: GroupClass | None, keys: Sequence[str], outcome: GroupOutcome) -> Sequence[str]:
+def _without_status(one: GroupClass | None, keys: Sequence[str], outcome: GroupOutcome) -> Sequence[str]:
     """Those of some groups of a class whose statuses do not say already that they wait."""
     if one is None or outcome is not _WAITS:
         return keys
-    return [key for key in keys if key in one.untold] if one.untold else ()
+    return [key for key in keys if key in one.without_status] if one.without_status else ()
 
 
 def _diagnosed(inspection: Inspection, sentences: Sentences, diagnosis: Diagnosis) -> dict[str, GroupOutcome]:

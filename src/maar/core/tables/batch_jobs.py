@@ -32,7 +32,7 @@ from maar.core.tables.rows import GroupRow, PodRow
 from maar.core.tables.shapes import Shapes
 
 
-class PodTables(Protocol):
+class _PodTables(Protocol):
     """What changes with the pods to come of a Job."""
 
     changes: int
@@ -74,7 +74,7 @@ class JobRow:
 class BatchJobs:
     """The Jobs of our scheduler, by uid."""
 
-    tables: PodTables
+    tables: _PodTables
     by_uid: dict[str, JobRow] = field(default_factory=dict)
     _uids: dict[str, str] = field(default_factory=dict)  # by key
     _of_group: dict[str, dict[str, None]] = field(default_factory=dict)  # uids, by the key of the group

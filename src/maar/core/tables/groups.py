@@ -12,7 +12,7 @@ from typing import Final
 from maar.core.model.pod_group import PodGroupPhase
 from maar.core.tables.axis import PODS_ROW, Needs, ResourceAxis
 from maar.core.tables.counting import add
-from maar.core.tables.rows import AmountColumn, GroupRow, PodRow, QueueRow
+from maar.core.tables.rows import AmountColumn, GroupRow, Holding, PodRow, QueueRow
 from maar.core.tables.tolerated import Tolerated
 
 ADMITTED_PHASES: Final = ("Inqueue", "Running", "Unknown")
@@ -260,29 +260,35 @@ def attach(group: GroupRow, queue: QueueRow | None) -> None:
         group.leaf.changes += 1
 
 
-def enter(group: GroupRow, leaf: QueueRow, tolerated: Tolerated) -> None:
-    """Add what a group requests and was admitted with to its leaf, and what it holds there."""
-    add(leaf.asked, group.asked, 1)
-    add(leaf.admitted, group.admitted, 1)
-    tolerated.add(group.tolerations, 1)
-    group.counted_in, group.held_as = leaf, group.holding
-    if group.held_as is not None:
-        leaf.holders.setdefault(group.held_as, {})[group.key] = group
-
-
-def withdraw(group: GroupRow, tolerated: Tolerated) -> None:
-    """Take out of a leaf what a group has entered there."""
-    leaf, held_as = group.counted_in, group.held_as
-    if leaf is None:
-        return
-    add(leaf.asked, group.asked, -1)
-    add(leaf.admitted, group.admitted, -1)
-    tolerated.add(group.tolerations, -1)
-    if held_as is not None:
-        del leaf.holders[held_as][group.key]
-        if not leaf.holders[held_as]:
-            del leaf.holders[held_as]
+def count_in(leaf: QueueRow | None, group: GroupRow, tolerated: Tolerated) -> None:
+    """Count what a group requests, was admitted with and holds in a leaf, and nowhere else."""
+    before, held_as = group.counted_in, group.held_as
+    if before is not None:
+        add(before.asked, group.asked, -1)
+        add(before.admitted, group.admitted, -1)
+        tolerated.add(group.tolerations, -1)
+    if before is not None and held_as is not None:
+        del before.holders[held_as][group.key]
+        if not before.holders[held_as]:
+            del before.holders[held_as]
     group.counted_in = group.held_as = None
+    if leaf is not None:
+        add(leaf.asked, group.asked, 1)
+        add(leaf.admitted, group.admitted, 1)
+        tolerated.add(group.tolerations, 1)
+        group.counted_in, group.held_as = leaf, _holding(group)
+        if group.held_as is not None:
+            leaf.holders.setdefault(group.held_as, {})[group.key] = group
+
+
+def _holding(group: GroupRow) -> Holding | None:
+    """What it has in common with other holders of its leaf; None: no pod of it is on a node."""
+    if not group.on_nodes:
+        return None
+    least, placed = group.min_member, group.placed
+    is_plain = group.standing_minimum == least and not group.min_task_member
+    is_quiet = group.phase != "Pending" and not group.pending and not group.gated
+    return Holding(group.namespace, group.priority, placed < least, placed > least, is_plain, is_quiet)
 
 
 def keep(group: GroupRow, *places: tuple[dict[str, GroupRow], bool]) -> None:

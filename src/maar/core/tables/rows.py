@@ -139,7 +139,7 @@ class Counted:
 
 
 class Holding(NamedTuple):
-    """What groups with pods on nodes have in common: how they may give way, before a cycle changes them."""
+    """What groups with pods on nodes have in common: how they may give way."""
 
     namespace: str
     priority: int
@@ -199,22 +199,6 @@ class GroupRow:
     def title(self) -> str:
         """As people name it: by its job or other owner, where it has one."""
         return f"{self.namespace}/{self.owner}" if self.owner else self.key
-
-    @property
-    def holding(self) -> Holding | None:
-        """What it has in common with other holders of its leaf; None: none of its pods is on a node."""
-        if not self.on_nodes:
-            return None
-        least, placed = self.min_member, self.placed
-        is_plain = self.standing_minimum == least and not self.min_task_member
-        is_quiet = self.phase != "Pending" and not self.pending and not self.gated
-        return Holding(self.namespace, self.priority, placed < least, placed > least, is_plain, is_quiet)
-
-    @property
-    def is_told_to_wait(self) -> bool:
-        """Whether its status says that it was let in and does not start, and that no room is held for it."""
-        is_let_in = self.stored_phase == "Inqueue" and self.admitted_since is not None
-        return is_let_in and self.unschedulable_since is not None and self.holds_since is None
 
     def is_of_spec(self, other: "GroupRow") -> bool:
         """Whether the objects that both were read from differ in their status alone."""

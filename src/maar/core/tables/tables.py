@@ -24,7 +24,7 @@ from maar.core.tables.axis import ResourceAxis
 from maar.core.tables.batch_jobs import BatchJobs
 from maar.core.tables.changed_groups import ChangedGroups
 from maar.core.tables.counting import count, is_waiting, prioritise, uncount
-from maar.core.tables.groups import attach, enter, is_not_started, is_short, keep, sum_up, withdraw
+from maar.core.tables.groups import attach, count_in, is_not_started, is_short, keep, sum_up
 from maar.core.tables.node_columns import NodeColumns
 from maar.core.tables.past_use import PastUse
 from maar.core.tables.plain_objects import PlainObjects
@@ -242,7 +242,7 @@ class Tables(PlainObjects):
             if is_waiting(pod):
                 self.orphans[pod.key] = pod
         self.batch_jobs.group_changed(key, None)
-        withdraw(group, self.tolerated)
+        count_in(None, group, self.tolerated)
         self.changed_groups.note(key, len(self.groups))
         for groups in (self.waiting, self.short, self.not_enqueued, self.not_started, self._stale_groups):
             groups.pop(key, None)
@@ -253,11 +253,11 @@ class Tables(PlainObjects):
     def _refresh(self, group: GroupRow) -> None:
         """Count a group again whose pods have changed."""
         if group.counted_in is not None:
-            withdraw(group, self.tolerated)
+            count_in(None, group, self.tolerated)
         sum_up(group, self.axis)
         is_now_short = is_short(group)
         if group.leaf is not None:
-            enter(group, group.leaf, self.tolerated)
+            count_in(group.leaf, group, self.tolerated)
         is_there = bool(group.pending) or any(map(is_waiting, group.pods.values()))
         keep(group, (self.waiting, is_there), (self.short, is_now_short))
         keep(group, (self.not_enqueued, group.phase == "Pending"), (self.not_started, is_not_started(group)))
@@ -376,7 +376,7 @@ class Tables(PlainObjects):
         for pod in placed:
             self._uncount(pod)
         for group in self.groups.values():
-            withdraw(group, self.tolerated)
+            count_in(None, group, self.tolerated)
         for queue in self.queues.values():
             queue.groups, queue.namespaces, queue.members = {}, {}, Counter()
             queue.changes += 1

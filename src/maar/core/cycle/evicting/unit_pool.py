@@ -40,7 +40,6 @@ class UnitPool:
         self._units: dict[str, tuple[Unit, Job]] = {}
         self._jobs: dict[Rank, dict[str, list[Job]]] = {}  # by namespace, sorted
         self.sizes: set[Size] = set()  # of all units that have been computed
-        self._shares: dict[str, float] = {}  # of namespaces, per weight
         self._unread: dict[_KindOfUnit, list[_Rows]] = {}  # groups whose units are not computed yet
         self._kinds: dict[str, _KindOfUnit] = {}  # of those that their rows do not tell
         self._apart: set[str] = set()  # those, and groups that have been computed by themselves
@@ -48,36 +47,28 @@ class UnitPool:
         self._share_of: dict[AmountColumn, float] = {}  # of the cluster, by what a job uses
         self._row = row = state.ledger.rows[leaf]
         for group in state.groups.look_at_holders(leaf):
-            self._set_apart(group, _ranks_now(group))
+            self._set_apart(group)
         for holding, rows in row.holders.items():
             if holding.is_plain:
                 self._unread.setdefault(_kind_of(holding), []).append(rows)
-            for one in () if holding.is_plain else rows.values():
-                self._set_apart(state.group(one), _ranks_now(state.group(one)))
-        if min_runtimes is not None:
-            self._read_young(min_runtimes)
-        for namespace, _ in self._unread:
-            self._shares[namespace] = state.namespace_share(leaf, namespace)
+            for one in rows.values() if min_runtimes is not None or not holding.is_plain else ():
+                is_young = min_runtimes is not None and bool(min_runtimes.ends(one))
+                if is_young or not holding.is_plain:
+                    kind = one.namespace, _possible_ranks(self._set_apart(state.group(one)))
+                if is_young:
+                    self._young[one.key] = one
+                    self._young_kinds.setdefault(kind, []).append(one)
+        self._shares = {one: state.namespace_share(leaf, one) for one, _ in self._unread}  # per weight
 
-    def _read_young(self, min_runtimes: MinRuntimes) -> None:
-        """Find the groups with pods that have not run for the minimum run time."""
-        for row in chain.from_iterable([rows.values() for rows in self._row.holders.values()]):
-            if min_runtimes.ends(row):
-                self._young[row.key], known = row, self.state.group(row)
-                self._set_apart(known, _ranks_now(known))
-                young = (row.namespace, _possible_ranks(known))
-                self._young_kinds.setdefault(young, []).append(row)
-
-    def _set_apart(self, group: GroupState, ranks: tuple[Rank, ...]) -> None:
-        """Have a group by itself of which the row does not tell enough, until its unit is computed."""
-        key, kind = group.row.key, (group.row.namespace, ranks)
+    def _set_apart(self, group: GroupState) -> GroupState:
+        key, kind = group.row.key, (group.row.namespace, _ranks_now(group))
         if key not in self._apart:
             self._apart.add(key)
             self._kinds[key] = kind
             self._unread.setdefault(kind, []).append({key: group.row})
+        return group
 
     def _is_unread(self, row: GroupRow) -> bool:
-        """Whether the unit of a group has not been computed yet."""
         if row.key in self._apart:
             return row.key in self._kinds
         return row.held_as is not None and _kind_of(row.held_as) in self._unread
@@ -101,8 +92,7 @@ class UnitPool:
         apart, kinds, found = self._apart, self._kinds, dict[str, GroupRow]()
         for rows in self._unread.pop(kind):
             found.update([one for one in rows.items() if one[0] not in apart or kinds.get(one[0]) == kind])
-        for key in found if apart else ():
-            kinds.pop(key, None)
+        self._kinds = {key: one for key, one in kinds.items() if one != kind}
         return list(found.values())
 
     def refresh(self, group: GroupState) -> None:
@@ -113,9 +103,7 @@ class UnitPool:
         self._apart.add(key)
         self._gone.pop(key, None)
         self._remove(key, namespace)
-        known = self._unit_of(group.row)
-        if known is not None:
-            self._add(key, namespace, known)
+        self._add(key, namespace, self._unit_of(group.row))
 
     def _unit_of(self, row: GroupRow) -> tuple[Unit, Job] | None:
         """The unit that a group would give now, and its place; of most groups the row says it."""
@@ -152,12 +140,12 @@ class UnitPool:
         if key not in self._gone:
             self.refresh(unit.group)
             return
-        known = self._gone.pop(key)
-        if known is not None:
-            self._add(key, namespace, known)
+        self._add(key, namespace, self._gone.pop(key))
         self._shares[namespace] = self.state.namespace_share(self.leaf, namespace)
 
-    def _add(self, key: str, namespace: str, known: tuple[Unit, Job]) -> None:
+    def _add(self, key: str, namespace: str, known: tuple[Unit, Job] | None) -> None:
+        if known is None:
+            return
         self._units[key] = unit, job = known
         insort(self._jobs.setdefault(unit.rank, {}).setdefault(namespace, []), job)
 
