@@ -306,7 +306,7 @@ class Attempt:
     def _units_on(self, node: int, leaf: int) -> list[Unit]:
         """The units of a leaf that are on one node, in the order of victims."""
         state, row, pool = self.state, self.state.room.nodes[node], self.units(leaf)
-        groups = {pod.group_key for pod in row.pods.values()}
+        groups = dict.fromkeys([pod.group_key for pod in row.pods.values()])
         units = [pool.unit_on(row.name, key, self.may_be_victim) for key in groups if key in pool]
 
         def order(unit: Unit) -> tuple[object, ...]:

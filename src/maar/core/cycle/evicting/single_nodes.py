@@ -77,7 +77,7 @@ def candidate_nodes(attempt: UnitSearch) -> Iterator[int]:
 def _has_units(attempt: UnitSearch, node: int, verdicts: Mapping[int, "_Verdicts"]) -> bool:
     """Whether a node has a gang that may be taken and is nowhere else, or a pod of a job with surplus."""
     row = attempt.state.room.nodes[node]
-    groups = {pod.group_key for pod in row.pods.values()}
+    groups = dict.fromkeys([pod.group_key for pod in row.pods.values()])
     for leaf, known in verdicts.items():
         pool = attempt.units(leaf)
         for unit in filter(None, [pool.unit(key, attempt.may_be_victim) for key in groups if key in pool]):
