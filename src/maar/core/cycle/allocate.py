@@ -11,11 +11,10 @@ from maar.core.cycle.evicting.batch_jobs import keep_nodes_for_pods_to_come
 from maar.core.cycle.gate.just_let_in import SECONDS, JustLetIn
 from maar.core.cycle.group_state import GroupState
 from maar.core.cycle.holding.sla import FirstInOrder, HeldRoomPlacement, hold_room
-from maar.core.cycle.limits import Limits
+from maar.core.cycle.limits import Limits, PossibleTurns, Wanted
 from maar.core.cycle.placing.group_placement import GroupPlacement, wait_for_claims
 from maar.core.cycle.placing.room import NOWHERE
 from maar.core.cycle.placing.turn_pods import for_allocate, for_backfill
-from maar.core.cycle.possible_turns import PossibleTurns, Wanted
 from maar.core.cycle.state import State
 from maar.core.cycle.turn_order import Phase, TurnOrder
 from maar.core.model.names import natural
@@ -160,7 +159,7 @@ def _take_round(
             first.refused(group)
         if state.places.any_has_affinity and any(map(state.places.has_affinity, wanted(group))):
             back.append(group)
-        if wanted is for_allocate and state.groups.is_fifo(group.leaf):
+        if wanted is for_allocate and group.leaf in state.groups.fifo:
             state.groups.stop(group, turns.stop(group.leaf))
     return again
 

@@ -75,7 +75,7 @@ class _Admission:
         row = self.turns.member(group)
         self.state.let_in.append(row)
         self.preempt.let_in(group)
-        if row.to_start or self.state.groups.is_fifo(group.leaf):
+        if row.to_start or group.leaf in self.state.groups.fifo:
             self.turns.next_member(group)
         else:  # those that are alike are let in too
             self.turns.done(group)
@@ -132,7 +132,7 @@ def _keep_out(turns: TurnOrder, group: GroupState, refusal: Refusal) -> GroupSta
     turns.done(group)
     left = _left_outside(turns, group)
     left.refusal = refusal
-    if groups.is_fifo(group.leaf):
+    if group.leaf in groups.fifo:
         stopped = [_left_outside(turns, one) for one in turns.stop(group.leaf, _is_outside)]
         groups.stop(left, stopped)
     return left

@@ -44,6 +44,8 @@ class GroupStates:
         # By key; a leaf stands, by its index, for its holders of which no more was read.
         self._known: dict[str | int, GroupState | QueueRow] = {}
         self._holders: dict[int, list[GroupState]] = {}  # by leaf: those that had pods on nodes
+        # Leaves whose groups wait for the first of them.
+        self.fifo = {row.index for row in ledger.rows if row.queue.spec.dequeue_strategy == "fifo"}
         self._usage_paths: dict[tuple[int, str], UsagePath] = {}
         self._of_blocks: dict[Block, list[GroupState]] = {}
         self._may_wait: dict[Block, list[GroupState]] = {}  # those without states that wait no longer
@@ -163,6 +165,11 @@ class GroupStates:
             others += groups
         return others
 
+    def any_wait(self) -> bool:
+        """Whether any group of a leaf queue may still have pods without a place."""
+        are_read = len(self._of_blocks) == len(self.classes.blocks)
+        return not are_read or any(group.pending for group in self.read_waiting())
+
     def wait_again(self, group: GroupState, pods: Iterable[PodRow]) -> None:
         """Let pods of a group wait that had a place."""
         if group.of_class is not None and not group.pending and group.of_class.block in self._may_wait:
@@ -176,10 +183,6 @@ class GroupStates:
         for group in self._known.values():
             if isinstance(group, GroupState) and group.leaf != NOWHERE:
                 group.was_unschedulable = _is_unschedulable(group)
-
-    def is_fifo(self, leaf: int) -> bool:
-        """Whether the groups of a leaf wait for the first of them."""
-        return self.ledger.rows[leaf].queue.spec.dequeue_strategy == "fifo"
 
     def short(self) -> list[GroupState]:
         """The groups of leaf queues that held nodes, and fewer than minMember, when the cycle began."""

@@ -8,7 +8,7 @@ its leaf and of every queue above.
 How it works. Heaps are nested as the order is: each queue has a heap of its children, each leaf one of its
 namespaces, each namespace one of its jobs. The next job is found by following the first entries down from the
 root. After a turn, new entries are made on the path of its job only, from the namespace up to the root
-(`_Branch.settle`). An entry that was replaced stays in its heap until it is the first, and is dropped then.
+(`Branch.settle`). An entry that was replaced stays in its heap until it is the first, and is dropped then.
 
 Invariants.
 - The first entry of every heap is current: it is the very entry that its branch has in `entry`.
@@ -31,155 +31,20 @@ together. Keys that are computed when a heap compares would change while they ar
 would be wrong without any sign of it. Decision records 10 and 24.
 """
 
-from bisect import insort
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from heapq import heappop, heappush, heapreplace
-from itertools import accumulate
 from math import inf
-from operator import neg
 from typing import Literal
 
 from maar.core.cycle.group_state import GroupState, UsagePath
-from maar.core.cycle.job_heap import Job, JobHeap, Key, job_entry
-from maar.core.cycle.placing.room import NOWHERE
-from maar.core.cycle.queue_ledger import Whole, whole_of
+from maar.core.cycle.queue_ledger import whole_of
 from maar.core.cycle.state import State
+from maar.core.cycle.turn_heaps import Branch, Job, Key, NamespaceBranch, Standing, job_entry
 from maar.core.model.names import natural
 from maar.core.model.queue import ROOT
-from maar.core.tables.rows import Column, GroupOrder, GroupRow
+from maar.core.tables.rows import GroupRow
 
 Phase = Literal["fair", "lent"]
-Standing = tuple[int, float, float, str, "_Branch"]  # priority, share, age and name; the smallest goes first
-
-
-class _Branch:
-    """A queue or a namespace: its entry among its siblings while it has work, and what waits below it."""
-
-    __slots__ = ("above", "age", "children", "entry", "leaf", "order", "priority", "used", "waiting", "whole")
-
-    def __init__(self, above: "_Branch | None", used: Column, whole: Whole, age: float, order: str) -> None:
-        self.above, self.used, self.whole, self.age, self.order = above, used, whole, age, order
-        self.priority = 0  # the smaller goes first
-        self.entry: Standing | None = None
-        self.children: list[Standing] = []  # a heap; its first entry is always current
-        self.waiting = 0  # jobs of a namespace; of a leaf 1 while its groups have not been added
-        self.leaf = NOWHERE  # of a queue
-
-    def settle(self) -> None:
-        """Renew its entry among its siblings, and those of all queues above it."""
-        branch, above = self, self.above
-        while above is not None:
-            siblings, known, branch.entry = above.children, branch.entry, None
-            if branch.waiting or branch.children:
-                share, used = 0.0, branch.used
-                for row, amount in branch.whole:  # as in largest_part; the call would take as long again
-                    part = used[row] / amount
-                    if part > share:  # noqa: PLR1730 (as there)
-                        share = part
-                branch.entry = entry = (branch.priority, share, branch.age, branch.order, branch)
-                if siblings and siblings[0] is known:
-                    heapreplace(siblings, entry)
-                else:
-                    heappush(siblings, entry)
-            while siblings and siblings[0][-1].entry is not siblings[0]:
-                heappop(siblings)
-            branch, above = above, above.above
-
-
-class _Namespace(_Branch):
-    """A namespace of a leaf, as old as the oldest of its jobs that wait."""
-
-    __slots__ = ("_ages", "_by_age", "_oldest_turnless", "jobs", "turnless")
-
-    def __init__(
-        self,
-        above: _Branch,
-        used: Column,
-        whole: Whole,
-        order: str,
-        jobs: Sequence[Job],
-        turnless: Iterable[Job] = (),
-    ) -> None:
-        """With jobs that wait and need no turn, because it would fail."""
-        self.jobs = JobHeap(jobs)
-        self._by_age = dict(Counter([job[-2][0] for job in jobs]))
-        self._ages = sorted(self._by_age, reverse=True)  # the oldest last
-        super().__init__(above, used, whole, self._ages[-1], order)
-        self.waiting = len(jobs)
-        self.turnless = sorted(turnless, reverse=True)  # the first last
-        ages = (job[-2][0] for job in self.turnless)
-        self._oldest_turnless = list(accumulate(ages, min))  # of each and all that come after it
-        if self.turnless:
-            self._pass_turnless()
-
-    def _pass_turnless(self) -> None:
-        """Count jobs that need no turn no longer where they would have had it before the first."""
-        first = self.jobs.first()
-        if first is not None:
-            while self.turnless and self.turnless[-1] < first:
-                self.turnless.pop()
-                self._oldest_turnless.pop()
-            self.age = min([*self._ages[-1:], *self._oldest_turnless[-1:]], default=self.age)
-
-    def add(self, job: Job) -> None:
-        """Add a job."""
-        self.waiting += 1
-        self._count_age(job[-2][0])
-        self.put(job)
-
-    def put(self, job: Job) -> None:
-        """Give a job that waits another key."""
-        self.jobs.put(job)
-        if self.turnless:
-            self._pass_turnless()
-
-    def replace(self, group: GroupState, job: Job) -> None:
-        """Put a job that is not older in the place of one that waits no longer."""
-        before = self.jobs.entry(group)[-2][0]
-        self.jobs.replace(group, job)
-        self._change_age(before, job[-2][0])
-
-    def advance(self, group: GroupState, to: GroupOrder) -> None:
-        """The next member of a class has its place, which differs in age and name alone."""
-        before, _, _ = self.jobs.advance(group, to)
-        if before != to[0] or self.turnless:
-            self._change_age(before, to[0])
-
-    def _change_age(self, before: float, now: float) -> None:
-        if now != before:
-            self._count_age(now)
-            self._forget_age(before)
-        elif self.turnless:
-            self._pass_turnless()
-
-    def _count_age(self, created: float) -> None:
-        if created in self._by_age:
-            self._by_age[created] += 1
-        else:
-            self._by_age[created] = 1
-            insort(self._ages, created, key=neg)
-        self._settle_age()
-
-    def drop(self, group: GroupState) -> None:
-        """Remove a job that waits no longer."""
-        created = self.jobs.entry(group)[-2][0]
-        self.jobs.drop(group)
-        self.waiting -= 1
-        self._forget_age(created)
-
-    def _forget_age(self, created: float) -> None:
-        self._by_age[created] -= 1
-        self._settle_age()
-        if self.turnless:
-            self._pass_turnless()
-
-    def _settle_age(self) -> None:
-        """Be as old as the oldest job that waits."""
-        while self._ages and not self._by_age[self._ages[-1]]:
-            del self._by_age[self._ages.pop()]
-        if self._ages:
-            self.age = self._ages[-1]
 
 
 class TurnOrder:
@@ -198,8 +63,8 @@ class TurnOrder:
         self._phase = phase
         self._by_need = ("proportion", "enableQueueOrder") in state.configuration.enabled
         self._by_share = ("drf", "enableJobOrder") in state.configuration.enabled
-        self._root = _Branch(None, [], (), 0.0, ROOT)
-        self._queues: dict[int, _Branch] = {0: self._root}
+        self._root = Branch(None, [], (), 0.0, ROOT)
+        self._queues: dict[int, Branch] = {0: self._root}
         self._passed: dict[GroupState, int] = {}  # how many members have had their turn since its cursor
         jobs: dict[UsagePath, list[Job]] = {}
         for group in groups:
@@ -224,7 +89,7 @@ class TurnOrder:
         branch = self._root
         while branch.children:
             branch = branch.children[0][-1]
-        return branch.leaf if branch.waiting and not isinstance(branch, _Namespace) else None
+        return branch.leaf if branch.waiting and not isinstance(branch, NamespaceBranch) else None
 
     def open(self, leaf: int, groups: Iterable[GroupState]) -> None:
         """Add the groups of a leaf."""
@@ -243,7 +108,7 @@ class TurnOrder:
         branch = self._root
         while branch.children:
             branch = branch.children[0][-1]
-        first = branch.jobs.first() if isinstance(branch, _Namespace) else None
+        first = branch.jobs.first() if isinstance(branch, NamespaceBranch) else None
         return first[-1] if first is not None else None
 
     def keys(self, group: GroupState) -> tuple[list[Standing], Job]:
@@ -251,7 +116,7 @@ class TurnOrder:
 
         The entries of the queues above it, from the top down, and of its namespace; then its own.
         """
-        branch: _Branch | None = self._namespaces[group.usage_path]
+        branch: Branch | None = self._namespaces[group.usage_path]
         entries = list[Standing]()
         while branch is not None and branch.entry is not None:
             entries.append(branch.entry)
@@ -364,16 +229,16 @@ class TurnOrder:
         else:
             namespace.settle()
 
-    def _namespace(self, jobs: Sequence[Job], turnless: Sequence[Job]) -> _Namespace:
+    def _namespace(self, jobs: Sequence[Job], turnless: Sequence[Job]) -> NamespaceBranch:
         """The order of namespaces: the smallest share per weight, then age."""
         group = jobs[0][-1]
         leaf, name, used = group.leaf, group.row.namespace, group.usage_path.columns[0]
         whole = self.state.namespace_whole(leaf, name) if self._by_share else ()
-        namespace = _Namespace(self._queue(leaf), used, whole, natural(name), jobs, turnless)
+        namespace = NamespaceBranch(self._queue(leaf), used, whole, natural(name), jobs, turnless)
         namespace.settle()
         return namespace
 
-    def _queue(self, queue: int) -> _Branch:
+    def _queue(self, queue: int) -> Branch:
         """The order of queues: priority, then the smallest share (or use per weight, to borrow), then age."""
         known = self._queues.get(queue)
         if known is not None:
@@ -384,7 +249,7 @@ class TurnOrder:
             ledger.rows[queue],
             ledger.tree.claims[queue].created,
         )
-        branch = self._queues[queue] = _Branch(above, ledger.used[queue], (), age, row.order)
+        branch = self._queues[queue] = Branch(above, ledger.used[queue], (), age, row.order)
         branch.leaf = queue
         if self._by_need:
             is_fair = self._phase == "fair"

@@ -16,6 +16,8 @@ from maar.core.model.reasons import Refusal
 
 def evict(state: State, attempt: type[Attempt]) -> None:
     """Let every group try; one that succeeds has another turn while more of its pods wait."""
+    if not state.groups.any_wait():
+        return
     search = VictimSearch(state, attempt.action)
     turns = EvictionTurns(search, attempt)
     failed: dict[object, Refusal | None] = {}  # by equivalence key: what blocked it, where known

@@ -33,8 +33,8 @@ from maar.core.cycle.evicting.units import Unit
 from maar.core.cycle.evicting.victim_search import VictimSearch
 from maar.core.cycle.group_class import Block
 from maar.core.cycle.group_state import GroupState
-from maar.core.cycle.job_heap import Job
-from maar.core.cycle.turn_order import Standing, TurnOrder
+from maar.core.cycle.turn_heaps import Job, Standing
+from maar.core.cycle.turn_order import TurnOrder
 from maar.core.model.reasons import Refusal
 from maar.core.tables.groups import ADMITTED_PHASES
 
