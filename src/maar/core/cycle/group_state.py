@@ -47,16 +47,12 @@ class GroupState:
     cursor: int = 0  # its place in its class
     end: int = 1  # that of the first member after it of which this is not the state
     finished: "GroupState | None" = None  # the state of those behind the cursor that have finished
+    is_of_finished: bool = False  # of several members that have got all that they asked for
 
     @property
     def is_single(self) -> bool:
         """Whether this is the state of one group."""
         return self.end - self.cursor == 1
-
-    @property
-    def is_of_finished(self) -> bool:
-        """Whether it is the state of several groups that have got all that they asked for."""
-        return not self.is_single and self.placed > 0 and not self.pending
 
     @property
     def keys(self) -> Sequence[str]:

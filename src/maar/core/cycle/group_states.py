@@ -63,7 +63,7 @@ class GroupStates:
         elif not state.is_of_finished:
             return state
         else:
-            state = replace(state, row=row, cursor=0, end=1)
+            state = replace(state, row=row, cursor=0, end=1, is_of_finished=False)
         self._known[row.key] = state
         return state
 
@@ -226,7 +226,7 @@ class GroupStates:
             group.pending, group.refusal = NO_PENDING, None
             return False
         if finished is not None and finished.end == group.cursor:  # all their pods are placed, and are equal
-            finished.end = place
+            finished.end, finished.is_of_finished = place, True
         else:
             finished = group.finished = replace(group, end=place, pending=NO_PENDING, refusal=None)
             self._of_blocks[one.block].append(finished)

@@ -1,6 +1,6 @@
 """The nested heaps of the order of turns: queues, namespaces and jobs; `turn_order.py` has the theory."""
 
-from bisect import insort
+from bisect import bisect_left, insort
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from heapq import heappop, heappush, heapreplace
@@ -16,7 +16,9 @@ from maar.core.tables.rows import Column, GroupOrder
 
 Key = tuple[object, ...]
 Job = tuple[Key, int, bool, float, GroupOrder, GroupState]  # see `job_entry`
-Standing = tuple[int, float, float, str, "Branch"]  # priority, share, age and name; the smallest goes first
+Standing = tuple[
+    int, float, float, str, "QueueBranch"
+]  # priority, share, age and name; the smallest goes first
 
 
 def job_entry(state: State) -> Callable[[GroupState], Job]:
@@ -44,58 +46,44 @@ def job_entry(state: State) -> Callable[[GroupState], Job]:
     return entry
 
 
-class _JobHeap:
+class _Jobs:
     """The jobs of a namespace by key, which may change their key or leave at any time; keys never tie.
 
-    The first entry of the heap is always current.
+    They are a sorted list of which the part before `_begin` has been used up. To take the first one
+    away is one step, and most that come or change go near the front; others cost a search and a move
+    of what is behind them, which is less than a heap takes for as many.
     """
 
     def __init__(self, entries: Iterable[Job]) -> None:
-        self._heap = sorted(entries)
-        self._entries = {entry[-1]: entry for entry in self._heap}
+        self._sorted, self._begin = sorted(entries), 0
+        self._entries = {entry[-1]: entry for entry in self._sorted}
 
     def put(self, entry: Job) -> None:
         """Add a job, or give it another key."""
         known = self._entries.get(entry[-1])
-        if known != entry:
-            self._entries[entry[-1]] = entry
-            self._put(entry, known)
+        if known is not None:
+            self._remove(known)
+        self._add(entry)
 
     def replace(self, group: GroupState, entry: Job) -> None:
         """Put a job in the place of one that is removed."""
-        known = self._entries.pop(group)
-        self._entries[entry[-1]] = entry
-        self._put(entry, known)
+        self.drop(group)
+        self._add(entry)
 
     def advance(self, group: GroupState, to: GroupOrder) -> GroupOrder:
         """Go on to the next member of a class, which differs in age and name alone; gives those before."""
         first, priority, is_ready, share, order, _ = known = self._entries[group]
-        self._entries[group] = entry = (first, priority, is_ready, share, to, group)
-        self._put(entry, known)
+        self._remove(known)
+        self._add((first, priority, is_ready, share, to, group))
         return order
 
     def drop(self, group: GroupState) -> None:
         """Remove a job."""
-        del self._entries[group]
-        self._tidy()
+        self._remove(self._entries.pop(group))
 
     def first(self) -> Job | None:
         """The entry with the smallest key."""
-        return self._heap[0] if self._heap else None
-
-    def _put(self, entry: Job, known: Job | None) -> None:
-        heap = self._heap
-        if heap and heap[0] is known:
-            heapreplace(heap, entry)
-        else:
-            heappush(heap, entry)
-        if heap[0] is not entry:
-            self._tidy()
-
-    def _tidy(self) -> None:
-        heap, entries = self._heap, self._entries
-        while heap and entries.get(heap[0][-1]) is not heap[0]:
-            heappop(heap)
+        return self._sorted[self._begin] if self._entries else None
 
     def entry(self, group: GroupState) -> Job:
         """The entry of a job."""
@@ -107,13 +95,32 @@ class _JobHeap:
     def __contains__(self, group: GroupState) -> bool:
         return group in self._entries
 
+    def _add(self, entry: Job) -> None:
+        jobs, begin = self._sorted, self._begin
+        self._entries[entry[-1]] = entry
+        place = bisect_left(jobs, entry, begin)
+        if place == begin and begin:
+            self._begin -= 1
+            jobs[begin - 1] = entry
+        else:
+            jobs.insert(place, entry)
 
-class Branch:
+    def _remove(self, entry: Job) -> None:
+        jobs, begin = self._sorted, self._begin
+        if jobs[begin] is entry:
+            self._begin += 1
+        else:
+            del jobs[bisect_left(jobs, entry, begin)]
+
+
+class QueueBranch:
     """A queue or a namespace: its entry among its siblings while it has work, and what waits below it."""
 
     __slots__ = ("above", "age", "children", "entry", "leaf", "order", "priority", "used", "waiting", "whole")
 
-    def __init__(self, above: "Branch | None", used: Column, whole: Whole, age: float, order: str) -> None:
+    def __init__(
+        self, above: "QueueBranch | None", used: Column, whole: Whole, age: float, order: str
+    ) -> None:
         self.above, self.used, self.whole, self.age, self.order = above, used, whole, age, order
         self.priority = 0  # the smaller goes first
         self.entry: Standing | None = None
@@ -142,14 +149,14 @@ class Branch:
             branch, above = above, above.above
 
 
-class NamespaceBranch(Branch):
+class NamespaceBranch(QueueBranch):
     """A namespace of a leaf, as old as the oldest of its jobs that wait."""
 
     __slots__ = ("_ages", "_by_age", "_oldest_turnless", "jobs", "turnless")
 
     def __init__(
         self,
-        above: Branch,
+        above: QueueBranch,
         used: Column,
         whole: Whole,
         order: str,
@@ -157,7 +164,7 @@ class NamespaceBranch(Branch):
         turnless: Iterable[Job] = (),
     ) -> None:
         """With jobs that wait and need no turn, because it would fail."""
-        self.jobs = _JobHeap(jobs)
+        self.jobs = _Jobs(jobs)
         self._by_age = dict(Counter([job[-2][0] for job in jobs]))
         self._ages = sorted(self._by_age, reverse=True)  # the oldest last
         super().__init__(above, used, whole, self._ages[-1], order)

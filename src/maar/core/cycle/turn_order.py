@@ -5,10 +5,11 @@ are compared at every level of the tree, then the namespaces of the leaf, then t
 keys contain shares of use, and a turn that places pods changes them: those of the job, of its namespace, of
 its leaf and of every queue above.
 
-How it works. Heaps are nested as the order is: each queue has a heap of its children, each leaf one of its
-namespaces, each namespace one of its jobs. The next job is found by following the first entries down from the
-root. After a turn, new entries are made on the path of its job only, from the namespace up to the root
-(`Branch.settle`). An entry that was replaced stays in its heap until it is the first, and is dropped then.
+How it works. Heaps are nested as the order is (`turn_heaps.py`): each queue has a heap of its
+children, each leaf one of its namespaces; each namespace has its jobs in a sorted list. The next job
+is found by following the first entries down from the root. After a turn, new entries are made on the
+path of its job only, from the namespace up to the root (`QueueBranch.settle`). An entry that was
+replaced stays in its heap until it is the first, and is dropped then.
 
 Invariants.
 - The first entry of every heap is current: it is the very entry that its branch has in `entry`.
@@ -23,7 +24,8 @@ Invariants.
   the ages that they would have if every group had its turn.
 
 Complexity. O(depth) to find the next job, O(depth x log siblings) after a turn: the entry of the path is
-mostly the first of its heap, and is replaced there. Every replaced entry is dropped once.
+mostly the first of its heap, and is replaced there. Every replaced entry is dropped once. A job that
+changes its key costs a search among the jobs of its namespace, and a move of those behind it.
 
 Why not otherwise? In one heap of all jobs a turn would change the keys of all jobs of the queue, because they
 contain the share of the queue. Sorting queues and jobs anew for every turn costs as much as all of them
@@ -39,7 +41,7 @@ from typing import Literal
 from maar.core.cycle.group_state import GroupState, UsagePath
 from maar.core.cycle.queue_ledger import whole_of
 from maar.core.cycle.state import State
-from maar.core.cycle.turn_heaps import Branch, Job, Key, NamespaceBranch, Standing, job_entry
+from maar.core.cycle.turn_heaps import Job, Key, NamespaceBranch, QueueBranch, Standing, job_entry
 from maar.core.model.names import natural
 from maar.core.model.queue import ROOT
 from maar.core.tables.rows import GroupRow
@@ -63,8 +65,8 @@ class TurnOrder:
         self._phase = phase
         self._by_need = ("proportion", "enableQueueOrder") in state.configuration.enabled
         self._by_share = ("drf", "enableJobOrder") in state.configuration.enabled
-        self._root = Branch(None, [], (), 0.0, ROOT)
-        self._queues: dict[int, Branch] = {0: self._root}
+        self._root = QueueBranch(None, [], (), 0.0, ROOT)
+        self._queues: dict[int, QueueBranch] = {0: self._root}
         self._passed: dict[GroupState, int] = {}  # how many members have had their turn since its cursor
         jobs: dict[UsagePath, list[Job]] = {}
         for group in groups:
@@ -116,7 +118,7 @@ class TurnOrder:
 
         The entries of the queues above it, from the top down, and of its namespace; then its own.
         """
-        branch: Branch | None = self._namespaces[group.usage_path]
+        branch: QueueBranch | None = self._namespaces[group.usage_path]
         entries = list[Standing]()
         while branch is not None and branch.entry is not None:
             entries.append(branch.entry)
@@ -238,7 +240,7 @@ class TurnOrder:
         namespace.settle()
         return namespace
 
-    def _queue(self, queue: int) -> Branch:
+    def _queue(self, queue: int) -> QueueBranch:
         """The order of queues: priority, then the smallest share (or use per weight, to borrow), then age."""
         known = self._queues.get(queue)
         if known is not None:
@@ -249,7 +251,7 @@ class TurnOrder:
             ledger.rows[queue],
             ledger.tree.claims[queue].created,
         )
-        branch = self._queues[queue] = Branch(above, ledger.used[queue], (), age, row.order)
+        branch = self._queues[queue] = QueueBranch(above, ledger.used[queue], (), age, row.order)
         branch.leaf = queue
         if self._by_need:
             is_fair = self._phase == "fair"

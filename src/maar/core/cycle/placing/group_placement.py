@@ -24,7 +24,7 @@ from maar.core.cycle.limits import Limits
 from maar.core.cycle.placing.ranking import Ranking
 from maar.core.cycle.placing.room import NOWHERE
 from maar.core.cycle.state import State
-from maar.core.tables.axis import Needs
+from maar.core.tables.axis import Needs, times
 from maar.core.tables.counting import together
 from maar.core.tables.rows import NO_TASKS, PodRow
 from maar.core.tables.shapes import Labels, Shape
@@ -57,6 +57,7 @@ class GroupPlacement:
     def __init__(self, state: State, limits: Limits, *, is_gang: bool) -> None:
         self.state, self.limits, self.is_gang = state, limits, is_gang
         self.unplaceable: set[Shape] = set()  # shapes that found no node
+        self._rankings: dict[Shape, Ranking] = {}  # of shapes that may find a node
         self._turns: dict[GroupState, _Turn] = {}
 
     def try_place(self, group: GroupState, pods: Sequence[PodRow]) -> bool:
@@ -89,7 +90,8 @@ class GroupPlacement:
             runs.append(_Run(shape, which, are_equal))
             begin = end
         is_all = len(runs) == 1 and len(pods) == len(first)
-        return _Turn(group.placed, len(pods), runs, together(first), is_all=is_all)
+        needs = times(runs[0].shape.needs, len(first)) if len(runs) == 1 else together(first)
+        return _Turn(group.placed, len(pods), runs, needs, is_all=is_all)
 
     def _try_in_order(self, group: GroupState, pods: Sequence[PodRow], turn: _Turn) -> bool:
         """Place all pods, one after the other; where one cannot be placed, nothing stays.
@@ -117,11 +119,12 @@ class GroupPlacement:
 
     def _may_find_node(self, run: _Run) -> bool:
         """Rank the nodes for a run of pods, if any of them may find one."""
-        places = self.state.places
-        if places.never_fits(run.shape) or not places.capacity(run.shape):
-            self.unplaceable.add(run.shape)
-            return False
-        run.ranking = places.ranking(run.shape)
+        places, run.ranking = self.state.places, self._rankings.get(run.shape)
+        if run.ranking is None:
+            if places.never_fits(run.shape) or not places.capacity(run.shape):
+                self.unplaceable.add(run.shape)
+                return False
+            run.ranking = self._rankings[run.shape] = places.ranking(run.shape)
         return True
 
     def _place_by_shape(self, group: GroupState, pods: Sequence[PodRow], run: _Run) -> int:
