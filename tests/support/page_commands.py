@@ -95,6 +95,10 @@ WITH_THEIR_OWN_TEST: Final[Mapping[str, Mapping[str, tuple[str, ...]]]] = {
 }
 # What no test runs as it stands, and why: how such commands begin, by page.
 NOT_RUN: Final[Mapping[str, Mapping[str, str]]] = {
+    "docs/benchmarks.md": {
+        ".venv/bin/python bench/": "a benchmark that takes minutes: make bench, make soak",
+        "git worktree": "the reader fills in a commit",
+    },
     "docs/demo.md": {
         "maar demo --speed 120": "a minute; tests/e2e/test_demo.py runs the demo at this speed",
     },

@@ -8,7 +8,7 @@ from typing import Final
 
 from doc_site.navigation import OUTSIDE, relative, with_rows, with_sections
 from doc_site.paths import DECISIONS, DOCS, PROJECT_PAGES, ROOT, is_shown_as_file, site_path
-from doc_site.pictures import draw, screenshots, shown
+from doc_site.pictures import draw, recording, screenshots, shown
 from doc_site.reference.all_pages import reference_pages
 from doc_site.source_files import page_of
 
@@ -117,7 +117,8 @@ def _start_page(text: str, generated: dict[PurePosixPath, str]) -> str:
 
 
 def _picture(name: str, folder: Path) -> str:
-    return screenshots(folder / "pictures") if name == "console" else shown(name)
+    copied = {"console": screenshots, "demo": recording}
+    return copied[name](folder / "pictures") if name in copied else shown(name)
 
 
 def _decisions() -> str:

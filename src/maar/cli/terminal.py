@@ -1,6 +1,7 @@
 """The console that commands draw on: rich's, for names that anybody chose."""
 
 from collections.abc import Callable, Iterable
+from typing import IO, cast
 
 from rich.console import Console, ConsoleOptions, RenderableType
 from rich.segment import Segment
@@ -15,6 +16,20 @@ class Terminal(Console):
 
     def __init__(self, *, stderr: bool = False) -> None:
         super().__init__(stderr=stderr, highlight=False, markup=False)
+
+    @property
+    def file(self) -> IO[str]:
+        """The stream itself.
+
+        A live display of rich puts a stream of its own in front of the one of `visible_output`, and rich
+        looks behind one only: codes of cursor and colour would be written out as text.
+        """
+        file = super().file
+        return cast(IO[str], getattr(file, "rich_proxied_file", file))
+
+    @file.setter
+    def file(self, new: IO[str]) -> None:
+        self._file = new
 
     def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:
         """Give the texts of something that is printed, all of them visible."""

@@ -9,8 +9,11 @@ from pathlib import Path
 from typing import Final
 
 import pytest
+from rich.live import Live
+from rich.text import Text
 
-from maar.cli.visible import visible
+from maar.cli.terminal import Terminal
+from maar.cli.visible import visible, visible_output
 from support.commands import Run, run
 
 __all__ = ["run"]
@@ -44,6 +47,25 @@ def test_tables_sentences_and_documents_show_it(run: Run, manifest: Path) -> Non
     wrong = run("maar", NAME)
     for ended in (table, refused, wrong):
         assert not re.search("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202e]", ended.out + ended.err)
+
+
+@pytest.mark.parametrize("stream", ["out", "err"])
+def test_a_display_that_is_drawn_anew_moves_the_cursor_and_shows_names_as_text(
+    stream: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Rich puts a stream of its own in front of the standard ones meanwhile."""
+    monkeypatch.setenv("TTY_COMPATIBLE", "1")
+    monkeypatch.setenv("TERM", "xterm-256color")
+    with visible_output():
+        console = Terminal(stderr=stream == "err")
+        with Live(console=console, auto_refresh=False) as live:
+            for number in range(2):
+                live.update(Text(f"{number}\n{NAME}", "green"), refresh=True)
+    written = getattr(capsys.readouterr(), stream)
+    assert "\x1b[32m" in written
+    assert "\x1b[1A" in written
+    assert SHOWN.replace(r"\u0007", "") in written  # rich leaves bells out of its texts
+    assert r"\u001b[1A" not in written
 
 
 def test_a_terminal_gets_our_colours_and_nobody_elses(manifest: Path) -> None:
