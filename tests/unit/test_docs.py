@@ -149,3 +149,12 @@ def test_the_changelog_says_nothing_twice() -> None:
     """A merge of two branches that both added an entry leaves both."""
     entries = re.split(r"^- ", (ROOT / "CHANGELOG.md").read_text(encoding="utf-8"), flags=re.MULTILINE)
     assert sorted({one for one in entries if entries.count(one) > 1}) == []
+
+
+@pytest.mark.parametrize(
+    "package", ["cycle/gate", "cycle/placing", "cycle/holding", "cycle/evicting", "reasons"]
+)
+def test_a_package_of_the_cycle_lists_all_its_modules(package: str) -> None:
+    folder = ROOT / "src" / "maar" / "core" / package
+    contents = (folder / "__init__.py").read_text(encoding="utf-8")
+    assert {file.stem for file in folder.glob("*.py")} - {"__init__"} == set(re.findall(r"`(\w+)`", contents))

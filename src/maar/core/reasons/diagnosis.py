@@ -26,9 +26,8 @@ from maar.core.model.reasons import Cure, Reason, Refusal, Shortage
 from maar.core.model.resources import PODS
 from maar.core.reasons.counted_nodes import CountedNodes, idle_at_most
 from maar.core.reasons.held_room import planned_start, room_held
-from maar.core.reasons.missing_pods import too_few_pods
+from maar.core.reasons.missing_pods import exceeded_quota, too_few_pods
 from maar.core.reasons.node_tally import NodeTally, closed_nodes, tally
-from maar.core.reasons.quota_limits import exceeded_quota
 from maar.core.tables.axis import Needs
 from maar.core.tables.counting import together
 from maar.core.tables.groups import ADMITTED_PHASES
