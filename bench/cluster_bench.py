@@ -1,9 +1,9 @@
 """A full cluster from nothing: Maar as it is deployed, beside a bare loop of binds and beside kube-scheduler.
 
-Everything is made before a scheduler starts. Binds, events and statuses are counted by watches of our own,
-the same for everybody: one of pods that have a node tells of each pod once, when it is bound.
-Everybody has a control plane that has just been started: an API server remembers what it has seen, and the
-more it remembers, the more of its time goes to collecting garbage.
+Everything is made before a scheduler starts. Binds, events and statuses are counted by watches of
+our own, the same for everybody: one of pods that have a node tells of each pod once, when it is
+bound. Everybody has a control plane that has just been started: an API server remembers what it has
+seen, and the more it remembers, the more of its time goes to collecting garbage.
 """
 
 import argparse

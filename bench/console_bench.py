@@ -1,8 +1,9 @@
 """The console on 1,000 queues and 10,000 jobs while 200 changes a second go on: memory, CPU, delays.
 
-The embedded API server runs in a process of its own, without a scheduler, and so does `maar console`. Objects
-are written by requests, and so is every change. The reference is a client that watches the same objects in
-the same seconds and does nothing but decode them: what following a cluster costs at least.
+The embedded API server runs in a process of its own, without a scheduler, and so does
+`maar console`. Objects are written by requests, and so is every change. The reference is a client
+that watches the same objects in the same seconds and does nothing but decode them: what following a
+cluster costs at least.
 """
 
 import asyncio

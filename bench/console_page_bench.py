@@ -1,10 +1,10 @@
 """The console in a real browser, 1,000 queues and 10,000 jobs: first picture, changes, scrolling.
 
-The reference of a load is that of the login page in the same run: what browser, connection and style sheets
-take. The queues and jobs are written once, without a scheduler; statuses are made up. Times are those that
-the browser measures, from the start of the navigation or, for a change, from the moment before it is sent to
-the API server; below the first picture stands how long the page's own thread was at work for it, which other
-work on the machine does not lengthen.
+The reference of a load is that of the login page in the same run: what browser, connection and
+style sheets take. The queues and jobs are written once, without a scheduler; statuses are made up.
+Times are those that the browser measures, from the start of the navigation or, for a change, from
+the moment before it is sent to the API server; below the first picture stands how long the page's
+own thread was at work for it, which other work on the machine does not lengthen.
 """
 
 import random

@@ -1,7 +1,7 @@
 """FCFS and EASY on a whole log, KTH-SP2-1996-2.1-cln: the time, and the figures beside those of a reference.
 
-The reference is another program, which knows nothing of Maar: the figures are in the file beside the log. The
-time is that of one core, beside a count to a million in the same run, as cores differ.
+The reference is another program, which knows nothing of Maar: the figures are in the file beside
+the log. The time is that of one core, beside a count to a million in the same run, as cores differ.
 """
 
 import sys

@@ -1,10 +1,10 @@
 """From the start of the scheduler to its first decision, beside a bare list of the same objects.
 
 An API server in processes of its own has 5,000 nodes and 100,000 pods in gangs of ten, three in
-four of which run; the nodes have room for no other. It is the embedded one, or with `--real` that of
-Kubernetes (`make kubernetes`), where it takes minutes to make the objects. The scheduler lists them
-on loopback and decides. The bare list reads the same pages of the same kinds, several kinds at a
-time as the scheduler does, and decodes nothing. Both are processes, from their start; they take
+four of which run; the nodes have room for no other. It is the embedded one, or with `--real` that
+of Kubernetes (`make kubernetes`), where it takes minutes to make the objects. The scheduler lists
+them on loopback and decides. The bare list reads the same pages of the same kinds, several kinds at
+a time as the scheduler does, and decodes nothing. Both are processes, from their start; they take
 turns, and the least times count.
 """
 

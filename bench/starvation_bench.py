@@ -1,11 +1,11 @@
 """Starvation: how long large jobs wait on an overloaded cluster, without and with the plugin `sla`.
 
-The same seeded workload is simulated twice. Small jobs fill whatever room comes free, so that large ones
-wait for as long as the load lasts; with `sla` room is held for who has waited too long.
+The same seeded workload is simulated twice. Small jobs fill whatever room comes free, so that large
+ones wait for as long as the load lasts; with `sla` room is held for who has waited too long.
 
-By default larger jobs run for a shorter time, so that the largest tenth do a fifth of the work: they wait for
-room. With `--speedup 0` they do half of it, and at more than the whole cluster's load most of their wait is
-for each other, which no order of jobs mends.
+By default larger jobs run for a shorter time, so that the largest tenth do a fifth of the work:
+they wait for room. With `--speedup 0` they do half of it, and at more than the whole cluster's load
+most of their wait is for each other, which no order of jobs mends.
 """
 
 import argparse

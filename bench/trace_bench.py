@@ -1,6 +1,7 @@
 """Readers of traces: a file of each format, beside passing over its lines.
 
-`--lines 10000000 --format swf` reads one long file that is made while it is read, and prints the memory.
+`--lines 10000000 --format swf` reads one long file that is made while it is read, and prints the
+memory.
 """
 
 import argparse

@@ -1,7 +1,7 @@
 """Draws docs/pictures/console-*.png: the console over `maar up` with an example organisation, in both themes.
 
-Run it after the page has changed: `PYTHONPATH=tests python tools/console_pictures.py`. It needs Chromium
-(`make browser`).
+Run it after the page has changed: `PYTHONPATH=tests python tools/console_pictures.py`. It needs
+Chromium (`make browser`).
 """
 
 import tempfile

@@ -1,11 +1,11 @@
 """Draws docs/pictures/demo.svg: a recording of `maar demo`, an animation without scripts.
 
-Run it after the demo has changed: `PYTHONPATH=tools python tools/demo_recording.py`. It takes half a
-minute. The demo runs on a terminal of its own, so that it draws what readers see. A picture of the
-display is kept for every few minutes of the simulated hour, and the summary at the end.
+Run it after the demo has changed: `PYTHONPATH=tools python tools/demo_recording.py`. It takes half
+a minute. The demo runs on a terminal of its own, so that it draws what readers see. A picture of
+the display is kept for every few minutes of the simulated hour, and the summary at the end.
 
-All pictures stand below one another, and the animation moves them past a window in steps. A line that
-several of them have is stored once. Readers who want no motion see the summary.
+All pictures stand below one another, and the animation moves them past a window in steps. A line
+that several of them have is stored once. Readers who want no motion see the summary.
 """
 
 import os

@@ -1,7 +1,7 @@
 """Writes requirements.txt: what the image installs, at the versions of constraints.txt, with hashes.
 
-The hashes are those that pip's own index says; the file names no index. They are of wheels for Linux and
-every Python that Maar runs on; pip takes no other file with --require-hashes.
+The hashes are those that pip's own index says; the file names no index. They are of wheels for
+Linux and every Python that Maar runs on; pip takes no other file with --require-hashes.
 """
 
 import re

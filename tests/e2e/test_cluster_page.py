@@ -1,7 +1,7 @@
 """docs/cluster.md is followed on a real control plane, from the installation to the last command.
 
-There are no containers here: KWOK says that the pods of Maar's deployments run, and the programs themselves
-run as processes, with the arguments and the service accounts of those deployments.
+There are no containers here: KWOK says that the pods of Maar's deployments run, and the programs
+themselves run as processes, with the arguments and the service accounts of those deployments.
 """
 
 import json

@@ -1,6 +1,7 @@
 """A session of somebody with jobs, through the real programs on the embedded server.
 
-Nothing but the API server runs: where the controller of jobs would act, the session writes what it writes.
+Nothing but the API server runs: where the controller of jobs would act, the session writes what it
+writes.
 """
 
 import asyncio

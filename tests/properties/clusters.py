@@ -1,7 +1,8 @@
 """Random clusters as Kubernetes objects, made so that they are full, lent and fought over.
 
-Hypothesis draws a `Recipe`, a handful of numbers that it can shrink; the cluster grows from the recipe
-alone. A failure prints its recipe and, cut down object by object, the smallest cluster that still fails.
+Hypothesis draws a `Recipe`, a handful of numbers that it can shrink; the cluster grows from the
+recipe alone. A failure prints its recipe and, cut down object by object, the smallest cluster that
+still fails.
 """
 
 from collections import Counter

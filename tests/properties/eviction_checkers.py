@@ -1,8 +1,8 @@
 """The laws of eviction (E1 to E5) as checkers of one plan.
 
-A plan says who is evicted for whom and who is promised room, not which victims went for which turn. The
-checkers take the lawful explanation if there is one: turns in the order of the plan, a group's first turn
-makes it ready, every further one is for one more pod.
+A plan says who is evicted for whom and who is promised room, not which victims went for which turn.
+The checkers take the lawful explanation if there is one: turns in the order of the plan, a group's
+first turn makes it ready, every further one is for one more pod.
 """
 
 from collections import Counter

@@ -1,8 +1,8 @@
 """Every law of the cycle and of eviction (docs/specification/laws.md) as a checker, by its id.
 
-A checker takes a snapshot with its plan, or a history of them, and returns breaches, in sentences. It knows
-nothing of the engine: all it uses is read from the objects by the definitions of docs/specification. Rules
-that have no id have a name here.
+A checker takes a snapshot with its plan, or a history of them, and returns breaches, in sentences.
+It knows nothing of the engine: all it uses is read from the objects by the definitions of
+docs/specification. Rules that have no id have a name here.
 """
 
 import json

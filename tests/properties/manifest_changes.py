@@ -1,6 +1,7 @@
 """Changes made on manifests by hand, and whether a group starts with them: what answers are held to.
 
-Nothing of `maar.core.answers` is used here but the fields of a change; what happens is asked of `maar.plan`.
+Nothing of `maar.core.answers` is used here but the fields of a change; what happens is asked of
+`maar.plan`.
 """
 
 from collections import Counter

@@ -1,10 +1,10 @@
 """The reference model (`tests/reference`) asked as the engine decides: a slow oracle by another hand.
 
-It is asked with changes, where the engine does more: queues get whole units by largest remainder (the model
-does not round), a declared request that names no pods asks for those that exist, the phase with which it
-begins follows the pods, a promise that its node cannot keep is let go (the model would keep it for ever), and
-of the nodes that take a pod it chooses the one that the engine chose (the model does not score). What is left
-to differ is decisions.
+It is asked with changes, where the engine does more: queues get whole units by largest remainder
+(the model does not round), a declared request that names no pods asks for those that exist, the
+phase with which it begins follows the pods, a promise that its node cannot keep is let go (the
+model would keep it for ever), and of the nodes that take a pod it chooses the one that the engine
+chose (the model does not score). What is left to differ is decisions.
 """
 
 from collections.abc import Mapping, Sequence

@@ -1,13 +1,14 @@
 """Schedules of rigid jobs on equal processors, from the definitions: FCFS, and EASY backfill.
 
-Nothing of Maar is used. Jobs are (submitted, processors, run time, estimate) in order of submission; what is
-computed is when each starts. At a moment jobs end first, then jobs arrive, then jobs are started.
+Nothing of Maar is used. Jobs are (submitted, processors, run time, estimate) in order of
+submission; what is computed is when each starts. At a moment jobs end first, then jobs arrive, then
+jobs are started.
 
-FCFS: the first waiting job starts as soon as its processors are free; no job starts before one submitted
-earlier. EASY (Lifka 1995): so does the first; another one may start before it if that does not delay the
-first one's reservation, which is the earliest start that the estimates of the running jobs allow. Whether it
-does is found by trying: the reservation with that job running is compared with the one without. What has run
-for longer than its estimate is expected to end at once.
+FCFS: the first waiting job starts as soon as its processors are free; no job starts before one
+submitted earlier. EASY (Lifka 1995): so does the first; another one may start before it if that
+does not delay the first one's reservation, which is the earliest start that the estimates of the
+running jobs allow. Whether it does is found by trying: the reservation with that job running is
+compared with the one without. What has run for longer than its estimate is expected to end at once.
 """
 
 from collections.abc import Iterable, Sequence

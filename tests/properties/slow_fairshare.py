@@ -1,14 +1,18 @@
 """Fair share the slow way: from the definition, in exact fractions, one resource and one parent at a time.
 
-This is what the fast kernel must answer, to the unit. Nothing here is clever. It reads from bottom to top:
+This is what the fast kernel must answer, to the unit. Nothing here is clever. It reads from bottom
+to top:
 
 - `share_out`: every resource on its own; then the cells of one queue are put side by side.
-- `roll_up`: from the leaves to the root, what every queue may claim: its guarantee, request and ceiling.
-- `flow_down`: from the root to the leaves, what every queue gets; its deserved is its children's budget.
-- `share_level`: one budget, one group of siblings: guarantees in force, soft guarantees as far as they hold,
-  the water level, whole units.
+- `roll_up`: from the leaves to the root, what every queue may claim: its guarantee, request and
+  ceiling.
+- `flow_down`: from the root to the leaves, what every queue gets; its deserved is its children's
+  budget.
+- `share_level`: one budget, one group of siblings: guarantees in force, soft guarantees as far as
+  they hold, the water level, whole units.
 
-A queue whose ancestors do not lead to the root is nobody's child here: it takes no part, and gets no share.
+A queue whose ancestors do not lead to the root is nobody's child here: it takes no part, and gets
+no share.
 """
 
 from bisect import bisect_right

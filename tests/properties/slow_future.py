@@ -1,7 +1,8 @@
 """The future of a cluster from its definition, slowly: a new engine for every decision, all objects anew.
 
-It knows when pods really end. Whatever was decided is carried out on the objects, and statuses are written as
-the scheduler writes them, of all groups every time. Nothing is removed: what has ended stays there.
+It knows when pods really end. Whatever was decided is carried out on the objects, and statuses are
+written as the scheduler writes them, of all groups every time. Nothing is removed: what has ended
+stays there.
 """
 
 from collections.abc import Callable, Iterable, Iterator

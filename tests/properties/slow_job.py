@@ -1,7 +1,7 @@
 """What becomes of a job, written down from the table of phases and orders, one thing at a time.
 
-The slow one knows no versions, marks or finalizers, and writes nothing: it has pods that stand somehow, and
-moves from phase to phase until nothing changes.
+The slow one knows no versions, marks or finalizers, and writes nothing: it has pods that stand
+somehow, and moves from phase to phase until nothing changes.
 """
 
 from collections.abc import Iterable

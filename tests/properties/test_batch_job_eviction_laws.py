@@ -1,8 +1,9 @@
 """Law E12: no eviction ends a Job of batch/v1, whatever its size, its limits, and who is started anew when.
 
 Jobs of two queues come and go on the embedded cluster, whose controller of Jobs counts failures as
-Kubernetes' does. In the end all that can run runs, and no Job has ended but those that were deleted. Pods may
-succeed and be deleted meanwhile: the first Job runs what is left of it once the others have gone.
+Kubernetes' does. In the end all that can run runs, and no Job has ended but those that were
+deleted. Pods may succeed and be deleted meanwhile: the first Job runs what is left of it once the
+others have gone.
 """
 
 from pathlib import Path

@@ -1,7 +1,7 @@
 """Batch jobs whose pods meet any ending, under a controller that is started anew at any moment.
 
-Counters equal what happened to pods, no pod is made too many, and a job ends as its counters say. The cluster
-is the embedded one; what happened is written down by the test, pod by pod.
+Counters equal what happened to pods, no pod is made too many, and a job ends as its counters say.
+The cluster is the embedded one; what happened is written down by the test, pod by pod.
 """
 
 from pathlib import Path

@@ -1,7 +1,8 @@
 """The laws of fair share (F1 to F10), and that the fast kernel agrees with a slow one.
 
-Every level rounds to whole units, so a queue n levels below the root may be almost n units off the exact
-fraction. Where a law compares two answers, it says what remains of that: "one unit per level" is n units.
+Every level rounds to whole units, so a queue n levels below the root may be almost n units off the
+exact fraction. Where a law compares two answers, it says what remains of that: "one unit per level"
+is n units.
 """
 
 from dataclasses import replace

@@ -1,7 +1,7 @@
 """Laws of jobs: whatever happens, and whenever the controller is killed, a job goes the way of the table.
 
-The laws J1 to J5 of the specification: counters (J1), the phase (J2), no pod left (J3), each pod once (J4),
-each Command once (J5).
+The laws J1 to J5 of the specification: counters (J1), the phase (J2), no pod left (J3), each pod
+once (J4), each Command once (J5).
 """
 
 from itertools import cycle

@@ -1,7 +1,7 @@
 """Cron jobs and job flows under random lives: rounds that are cut short, restarts, deletions, ends of jobs.
 
-A cron job starts no time twice and does not lose the latest one; a flow makes every job once, in its order,
-as long as only jobs are deleted that its status has as completed.
+A cron job starts no time twice and does not lose the latest one; a flow makes every job once, in
+its order, as long as only jobs are deleted that its status has as completed.
 """
 
 from datetime import datetime

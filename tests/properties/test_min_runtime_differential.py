@@ -1,12 +1,13 @@
 """Minimum run times: the engine against the reference model, on one node and with all groups admitted.
 
-Compared are evictions, and where nobody is evicted the times of `VictimsProtectedUntil`: the model works them
-out while others may still be served, the engine afterwards. Whatever else the two differ in is not a matter
-of minimum run times, so only clusters are compared on which they agree without them.
+Compared are evictions, and where nobody is evicted the times of `VictimsProtectedUntil`: the model
+works them out while others may still be served, the engine afterwards. Whatever else the two differ
+in is not a matter of minimum run times, so only clusters are compared on which they agree without
+them.
 
-Both search greedily, and may miss later a set that they find with fewer units. The model tries every time,
-the engine looks at the last one first (decision 50), so the times of groups for which that happens in the
-model are not compared.
+Both search greedily, and may miss later a set that they find with fewer units. The model tries
+every time, the engine looks at the last one first (decision 50), so the times of groups for which
+that happens in the model are not compared.
 """
 
 from collections import Counter

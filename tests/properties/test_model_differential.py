@@ -2,24 +2,28 @@
 
 What must agree on every cluster that the model covers:
 
-- deserved and real capability, to within one unit for every level of the tree (the model does not round);
-- binds: the same pods on the same nodes, where the model goes along with the engine's choice of nodes;
+- deserved and real capability, to within one unit for every level of the tree (the model does not
+  round);
+- binds: the same pods on the same nodes, where the model goes along with the engine's choice of
+  nodes;
 - phases, seen after the plan (the model shows what was bound one cycle later);
 - on one node: evictions, pod by pod, and promises.
 
-Between several nodes there may be more than one lawful set of victims, and the model cuts units before it
-looks at nodes. So there the first attempt in which the two differ decides: the engine's is lawful by the
-checkers, which is another lawful answer; or the engine left out a reclaim of the model's that the checkers
-find lawful, and that fails. (How far preempt searches, the page does not say: both take units in its order,
-and stop where the next may not be taken.) What comes after a first difference cannot be compared. The same
-holds on one node where a victim's group is bound or promised something in the same cycle: the engine counts
-that as placed, and takes nothing from a group that room is being freed for; the model counts running pods.
-Nor need that group be a victim in the end: what may be taken after it depends on whether it was taken, so
-that two plans may differ where it runs pods that may have had to go.
+Between several nodes there may be more than one lawful set of victims, and the model cuts units
+before it looks at nodes. So there the first attempt in which the two differ decides: the engine's
+is lawful by the checkers, which is another lawful answer; or the engine left out a reclaim of the
+model's that the checkers find lawful, and that fails. (How far preempt searches, the page does not
+say: both take units in its order, and stop where the next may not be taken.) What comes after a
+first difference cannot be compared. The same holds on one node where a victim's group is bound or
+promised something in the same cycle: the engine counts that as placed, and takes nothing from a
+group that room is being freed for; the model counts running pods. Nor need that group be a victim
+in the end: what may be taken after it depends on whether it was taken, so that two plans may differ
+where it runs pods that may have had to go.
 
-A group that has lost pods and has none waiting keeps its phase in the model; the engine says that it cannot
-work (decision 15). A group that runs fewer pods than minMember, and waits for no more, is Pending or Inqueue
-in the model; in the engine it is Unknown: a group that has pods on nodes has been let in (decision 22).
+A group that has lost pods and has none waiting keeps its phase in the model; the engine says that
+it cannot work (decision 15). A group that runs fewer pods than minMember, and waits for no more, is
+Pending or Inqueue in the model; in the engine it is Unknown: a group that has pods on nodes has
+been let in (decision 22).
 """
 
 from collections.abc import Callable, Iterator

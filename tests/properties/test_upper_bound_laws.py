@@ -1,8 +1,8 @@
 """Law P2: where pods end earlier than stated, nobody starts later than planned; and where that fails.
 
-Ends that come early can delay others wherever small jobs are placed past a large one that waits: decision
-record 53 has the counterexample, which is a test here. The law holds where nobody passes anybody, in a queue
-that is first in, first out; and for groups that hold room.
+Ends that come early can delay others wherever small jobs are placed past a large one that waits:
+decision record 53 has the counterexample, which is a test here. The law holds where nobody passes
+anybody, in a queue that is first in, first out; and for groups that hold room.
 """
 
 import os

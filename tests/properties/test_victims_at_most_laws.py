@@ -1,6 +1,7 @@
 """A search for victims that ends early, since all it could still take is too little, would have failed.
 
-Where it ends early it is run to its end as well: it takes nothing but what was expected, and finds nothing.
+Where it ends early it is run to its end as well: it takes nothing but what was expected, and finds
+nothing.
 """
 
 from collections import Counter

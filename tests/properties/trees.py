@@ -1,7 +1,7 @@
 """Random trees of queues, made so that guarantees, capabilities and rounding matter.
 
-Hypothesis draws a `Recipe`, a handful of numbers that it can shrink; the tree grows from the recipe alone. A
-failure prints its recipe, and `Recipe(...).grow()` gives the tree back.
+Hypothesis draws a `Recipe`, a handful of numbers that it can shrink; the tree grows from the recipe
+alone. A failure prints its recipe, and `Recipe(...).grow()` gives the tree back.
 """
 
 from collections.abc import Iterable, Mapping

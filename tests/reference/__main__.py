@@ -1,6 +1,7 @@
 """Say what one or more cycles decide about files of manifests.
 
-PYTHONPATH=tests python -m reference plan -f FILE [-f FILE …] [--config FILE] [--now TIME] [--cycles N]
+PYTHONPATH=tests python -m reference plan -f FILE [-f FILE …] [--config FILE] [--now TIME] [--cycles
+N]
 """
 
 import argparse

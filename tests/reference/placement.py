@@ -1,6 +1,7 @@
 """Which nodes take the pods of a turn, in which domain: docs/specification/cycle.md, Filters.
 
-The product has no domains yet: a topology of a group or of a subgroup names tiers, each of several domains.
+The product has no domains yet: a topology of a group or of a subgroup names tiers, each of several
+domains.
 """
 
 from collections import defaultdict

@@ -1,7 +1,7 @@
 """Fair share from its definition, in exact fractions: docs/specification/fair-share.md.
 
-Weighted max-min over a tree of queues, per resource. Nothing is rounded: an answer in whole units is another
-one, at most a unit away for every level.
+Weighted max-min over a tree of queues, per resource. Nothing is rounded: an answer in whole units
+is another one, at most a unit away for every level.
 """
 
 from collections.abc import Mapping

@@ -1,18 +1,18 @@
 """Scenarios of admission: what there is, what somebody asks for, and the verdict; read strictly from YAML.
 
-What there is: as in `scenario.py`; `states`: {queue: what its status says}; `selectors`: {queue: labels of
-the namespaces it is for}; `labels`: {namespace: labels}; `jobs`: {queue/name: phase}, in namespace default
-with the uid name-uid; `also`: objects as they are.
+What there is: as in `scenario.py`; `states`: {queue: what its status says}; `selectors`: {queue:
+labels of the namespaces it is for}; `labels`: {namespace: labels}; `jobs`: {queue/name: phase}, in
+namespace default with the uid name-uid; `also`: objects as they are.
 
-What is asked: one of `create`, `update` and `delete`: {resource/name: …} or {resource/namespace/name: …}; in
-it the fields of the spec and, beside them, `metadata` and `status`; an update says what of it changes.
-Commands have no spec; tasks of a new job or job template have a good template unless they say otherwise. `by`
-is who asks, `subresource` of what, `nested` how deep a field `deep` of the spec is, `options` how admission
-is set up.
+What is asked: one of `create`, `update` and `delete`: {resource/name: …} or
+{resource/namespace/name: …}; in it the fields of the spec and, beside them, `metadata` and
+`status`; an update says what of it changes. Commands have no spec; tasks of a new job or job
+template have a good template unless they say otherwise. `by` is who asks, `subresource` of what,
+`nested` how deep a field `deep` of the spec is, `options` how admission is set up.
 
-The verdict: `accepted: true`; or `refused`: {rule: field or fields}, complete, and `says`: parts of the
-sentences; with it `warned`: {rule: field or fields}, complete too, and `becomes`: {path: value} of what would
-be stored.
+The verdict: `accepted: true`; or `refused`: {rule: field or fields}, complete, and `says`: parts of
+the sentences; with it `warned`: {rule: field or fields}, complete too, and `becomes`: {path: value}
+of what would be stored.
 """
 
 from collections.abc import Iterator, Mapping

@@ -1,8 +1,8 @@
 """Jobs of batch/v1 in a cluster with all that moves them: scheduler, controllers, Job controller, nodes.
 
-The API server is the embedded one, and so is the controller of Jobs; engine and controllers are the real
-ones, called one after the other, so that nothing depends on who is faster. Each can be started anew at any
-moment, and be left out for a while.
+The API server is the embedded one, and so is the controller of Jobs; engine and controllers are the
+real ones, called one after the other, so that nothing depends on who is faster. Each can be started
+anew at any moment, and be left out for a while.
 """
 
 import json

@@ -1,8 +1,9 @@
 """What can become of a cluster after a change: victims leave one after the other, in any order.
 
-A what-if lets all victims of a decision leave at one moment. A cluster does not: room that the first one
-leaves may be used before the last one has left, by whoever is next then, and pods are made again as soon as
-the old ones are gone. So the outcome may depend on who leaves first. This is the same future in some order.
+A what-if lets all victims of a decision leave at one moment. A cluster does not: room that the
+first one leaves may be used before the last one has left, by whoever is next then, and pods are
+made again as soon as the old ones are gone. So the outcome may depend on who leaves first. This is
+the same future in some order.
 """
 
 import random

@@ -1,7 +1,7 @@
 """A job in an API server in memory, with the job controller at work; pods do what a test says.
 
-The server knows what matters to the controller: finalizers and deletion, uids, resource versions, the
-status as a subresource, refusals. Everything else is the controller's own doing.
+The server knows what matters to the controller: finalizers and deletion, uids, resource versions,
+the status as a subresource, refusals. Everything else is the controller's own doing.
 """
 
 from collections.abc import Callable, Iterable

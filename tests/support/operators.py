@@ -1,9 +1,10 @@
 """What batch operators write when Volcano is their gang scheduler: their pod groups and pods, field by field.
 
-Training-operator 1.9.3 (PyTorchJob), KubeRay 1.5.1 (RayCluster, RayJob), mpi-operator 0.8 (MPIJob) and
-spark-operator 2.4 (SparkApplication). `group` is the pod group as the operator creates it, `pods` the pods
-that it makes then; what an operator does later (a PUT, a scaling, a suspension) is a change of the fields and
-the same methods again. Names with five random characters come from a generator with a fixed seed.
+Training-operator 1.9.3 (PyTorchJob), KubeRay 1.5.1 (RayCluster, RayJob), mpi-operator 0.8 (MPIJob)
+and spark-operator 2.4 (SparkApplication). `group` is the pod group as the operator creates it,
+`pods` the pods that it makes then; what an operator does later (a PUT, a scaling, a suspension) is
+a change of the fields and the same methods again. Names with five random characters come from a
+generator with a fixed seed.
 """
 
 from dataclasses import dataclass, field

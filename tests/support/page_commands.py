@@ -1,8 +1,8 @@
 """The commands that the pages give to readers, and which test runs each of them.
 
-A block marked `sh` has a command on every line; a block marked `text` right below it is what the last of them
-prints in the end. In one marked `console` a command follows `$ `, and what it prints follows the command. A
-line that ends with `|`, `&&` or a backslash goes on in the next.
+A block marked `sh` has a command on every line; a block marked `text` right below it is what the
+last of them prints in the end. In one marked `console` a command follows `$ `, and what it prints
+follows the command. A line that ends with `|`, `&&` or a backslash goes on in the next.
 """
 
 import re

@@ -1,34 +1,38 @@
 """Scenarios: sentences with a few lines of data, read strictly from YAML.
 
 What there is (what is written first is older; `age` says otherwise):
-- `nodes`: {name: {cpu, memory, gpu, …, count, labels, taints, unschedulable, ready}}; `count` numbers them;
+- `nodes`: {name: {cpu, memory, gpu, …, count, labels, taints, unschedulable, ready}}; `count`
+  numbers them;
 - `queues`: {name: {parent, weight, priority, guarantee, percentage, deserved (the soft guarantee),
-  capability, request, reclaimable, state, fifo, preemptMinRuntime, reclaimMinRuntime, age, history}}, where
-  `history` is its past use: hours by resource, `namespaces`: {name: hours} and `age`;
+  capability, request, reclaimable, state, fifo, preemptMinRuntime, reclaimMinRuntime, age,
+  history}}, where `history` is its past use: hours by resource, `namespaces`: {name: hours} and
+  `age`;
 - `namespaces`: {name: {weight, queue}}, one quota for each weight;
-- `running` and `pending` pod groups: {queue/name: {pods, min, cpu, …}}. Of a group: namespace, priority,
-  class, min (1; `all`), readyWith (the `min` it was last ready with), minResources, tasks, preemptable,
-  phase, unschedulable, admitted and holds (room; how long ago each began), annotations, age. Of its pods, or
-  of those of a task: node, waiting, starting, started (how long ago, one time for all or one for each), runs
-  (how long it is expected to), succeeded, failed, terminating, evictedFor, promised, never, gated, queueGate
-  (Volcano's own scheduling gate), init, overhead, selector, affinity, tolerates, apart, near, spread, port,
-  claims (the class of a volume that each claims; such are made, unless it is `local`); a task has its own min
-  and preemptable;
-- `others`: running pods of another scheduler; `budgets`: {name: {of: queue/name, allowed}}; `volumes`:
-  {name: {node}}, of the class `local`.
+- `running` and `pending` pod groups: {queue/name: {pods, min, cpu, …}}. Of a group: namespace,
+  priority, class, min (1; `all`), readyWith (the `min` it was last ready with), minResources,
+  tasks, preemptable, phase, unschedulable, admitted and holds (room; how long ago each began),
+  annotations, age. Of its pods, or of those of a task: node, waiting, starting, started (how long
+  ago, one time for all or one for each), runs (how long it is expected to), succeeded, failed,
+  terminating, evictedFor, promised, never, gated, queueGate (Volcano's own scheduling gate), init,
+  overhead, selector, affinity, tolerates, apart, near, spread, port, claims (the class of a volume
+  that each claims; such are made, unless it is `local`); a task has its own min and preemptable;
+- `others`: running pods of another scheduler; `budgets`: {name: {of: queue/name, allowed}};
+  `volumes`: {name: {node}}, of the class `local`.
 
-How it is asked: `now`, `cycles`, `resubmit`, and `config`: {actions, plugins: what is different about them,
-`false` leaves one out, tiers: lists of names, configurations, raw}.
+How it is asked: `now`, `cycles`, `resubmit`, and `config`: {actions, plugins: what is different
+about them, `false` leaves one out, tiers: lists of names, configurations, raw}.
 
-What must come of it: `refused` (parts of the message), or `expect` in the first cycle, `then` in each one
-after it and `last` in the last of `cycles`:
-- of queues: deserved, realCapability, used, allocated, preempting, share, state, binding, conditions,
-  namespaces, factor (of its weight);
-- `binds` and `nominated` by group: a number, a list of pods (queue/name-0), {pod: node} or {node: number};
+What must come of it: `refused` (parts of the message), or `expect` in the first cycle, `then` in
+each one after it and `last` in the last of `cycles`:
+- of queues: deserved, realCapability, used, allocated, preempting, share, state, binding,
+  conditions, namespaces, factor (of its weight);
+- `binds` and `nominated` by group: a number, a list of pods (queue/name-0), {pod: node} or {node:
+  number};
 - `evicted` by group: a number, a list of pods, or {pods, for, by};
 - `holds` by group: the room that is held for it, {node: number of pods};
-- `waits` by group: a reason, or a list of it and of parts of its message; `phases` by group; `quiet`.
-`binds`, `nominated`, `evicted` and `holds` are complete; what nobody expects to be evicted must stay.
+- `waits` by group: a reason, or a list of it and of parts of its message; `phases` by group;
+  `quiet`. `binds`, `nominated`, `evicted` and `holds` are complete; what nobody expects to be
+  evicted must stay.
 """
 
 from collections.abc import Iterator

@@ -1,25 +1,26 @@
 """Scenarios of jobs: a job, what happens to it, and what the job controller makes of it; read from YAML.
 
-`job` has the fields of a job's spec, `tasks`: {name: replicas, or fields of the task}; `annotations` and
-`labels` are the job's. `with` are documents that are there from the beginning, `orders` the actions of
-Commands that are. `steps` are a list; the first step finds the job created and settled. What may happen in a
-step, in this order: `away` (true: the controller does not run from now on), `wait` (seconds that pass),
-`crash` (the controller is killed after so many of its next writes), `kill` (and stays away), `lose` (how many
-deletions are lost),
-`slow: true` (pods that are deleted stay from now on until `end`),
-`refuse` (why pods are not created from now on; empty: they are again), `group` (the phase that the scheduler
-gives the group), `says` (the sentence of its Unschedulable condition), `command` (one, or a list),
-`run`, `succeed`, `disrupt` (the condition DisruptionTarget alone), `evict`, `delete`, `vanish`, `end`: names
-of pods without that of the job, or tasks for all of their pods; `fail`: {pod: exit code}, `restarts`: {pod:
-how often its container was restarted}, `pod`: {pod: a part of its status}, `scale`: {task: replicas},
-`change`: a merge patch of the spec, `remove`: [Kind/name], `add`: documents.
+`job` has the fields of a job's spec, `tasks`: {name: replicas, or fields of the task};
+`annotations` and `labels` are the job's. `with` are documents that are there from the beginning,
+`orders` the actions of Commands that are. `steps` are a list; the first step finds the job created
+and settled. What may happen in a step, in this order: `away` (true: the controller does not run
+from now on), `wait` (seconds that pass), `crash` (the controller is killed after so many of its
+next writes), `kill` (and stays away), `lose` (how many deletions are lost), `slow: true` (pods that
+are deleted stay from now on until `end`), `refuse` (why pods are not created from now on; empty:
+they are again), `group` (the phase that the scheduler gives the group), `says` (the sentence of its
+Unschedulable condition), `command` (one, or a list), `run`, `succeed`, `disrupt` (the condition
+DisruptionTarget alone), `evict`, `delete`, `vanish`, `end`: names of pods without that of the job,
+or tasks for all of their pods; `fail`: {pod: exit code}, `restarts`: {pod: how often its container
+was restarted}, `pod`: {pod: a part of its status}, `scale`: {task: replicas}, `change`: a merge
+patch of the spec, `remove`: [Kind/name], `add`: documents.
 
-What must come of it: `phases` (those that were entered in this step, complete), `phase`, the counters
-`pending` … `terminating`, `retry`, `version`, `reason`, `message` (a part of it), `pods` ({task: phases of
-its pods by index, `-` where there is none}), `made` (pods that were made in this step, complete),
-`events` (their reasons in this step, complete), `has` ({Kind: names}, complete), `gone: true` (the job is),
-`min` (minMember of the group), `status` (a part of the job's status), `shows` ({Kind/name: a part of the
-object}; null where a field must be missing), `quiet: true` (nothing was made, recorded or entered).
+What must come of it: `phases` (those that were entered in this step, complete), `phase`, the
+counters `pending` … `terminating`, `retry`, `version`, `reason`, `message` (a part of it), `pods`
+({task: phases of its pods by index, `-` where there is none}), `made` (pods that were made in this
+step, complete), `events` (their reasons in this step, complete), `has` ({Kind: names}, complete),
+`gone: true` (the job is), `min` (minMember of the group), `status` (a part of the job's status),
+`shows` ({Kind/name: a part of the object}; null where a field must be missing), `quiet: true`
+(nothing was made, recorded or entered).
 """
 
 from collections.abc import Iterator

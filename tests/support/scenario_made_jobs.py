@@ -1,16 +1,17 @@
 """Scenarios of cron jobs and job flows: what there is, what happens to the jobs, and what is made; from YAML.
 
-What there is at noon of 1 January 2026: `cronjobs`: {name: fields of the spec}; `templates`: {name: fields of
-the spec}, with a task `t` of one pod unless they say otherwise; `flows`: {flow: {template: {after: targets,
-probe: {task: phase}, patch: part of a job's spec}}}; `retain`: {flow: delete}; `other`: names of jobs that
-somebody else made.
+What there is at noon of 1 January 2026: `cronjobs`: {name: fields of the spec}; `templates`: {name:
+fields of the spec}, with a task `t` of one pod unless they say otherwise; `flows`: {flow:
+{template: {after: targets, probe: {task: phase}, patch: part of a job's spec}}}; `retain`: {flow:
+delete}; `other`: names of jobs that somebody else made.
 
-What must come of it once all is at rest: `expect`; and after it `then`, a list of what happens next: `at`
-(the time that it is, 12:05, or 3T12:05 on the third), `jobs`: {job: its phase, {task: {PodPhase: pods}}, or
-null where it is deleted}, `change`: {kind/name: a merge patch, the whole where there is none of this name, or
-null where it goes}, and again `expect`:
+What must come of it once all is at rest: `expect`; and after it `then`, a list of what happens
+next: `at` (the time that it is, 12:05, or 3T12:05 on the third), `jobs`: {job: its phase, {task:
+{PodPhase: pods}}, or null where it is deleted}, `change`: {kind/name: a merge patch, the whole
+where there is none of this name, or null where it goes}, and again `expect`:
 - `jobs`: {job: phase, empty where it has none}, complete; a job of a cron job is named cron@12:05;
-- `flow`: {flow: phase}; `listed`: {flow: {list of its status: names}}; `made`: {template: names of jobs};
+- `flow`: {flow: phase}; `listed`: {flow: {list of its status: names}}; `made`: {template: names of
+  jobs};
 - `cron`: {cron job: {active: times, last: time, succeeded: time}};
 - `specs`: {job: {path: value}}; `events`: {cron job or flow: reasons in their order}, complete.
 """

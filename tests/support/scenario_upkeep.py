@@ -2,20 +2,24 @@
 
 What there is: as in `scenario.py`, and
 - `statuses`: {queue: {state, allocated, …}}, as somebody has written them before;
-- `jobs`: {queue/name: phase}; `commands`: {queue: OpenQueue or CloseQueue}, as Volcano's clients leave them;
-- `bare`: pods without a group: {name: {cpu, …, queue, min, of (Kind/name of the owner), class, scheduler,
-  age}}; `owners`: {Kind/name: {queue, min}}, what those say in annotations.
+- `jobs`: {queue/name: phase}; `commands`: {queue: OpenQueue or CloseQueue}, as Volcano's clients
+  leave them;
+- `bare`: pods without a group: {name: {cpu, …, queue, min, of (Kind/name of the owner), class,
+  scheduler, age}}; `owners`: {Kind/name: {queue, min}}, what those say in annotations.
 
-What must come of it once all is at rest: `expect`; and after it `then`, a list of what happens next: `after`
-(seconds that pass first), `add` (more of what there is), `change`: {queues/a, nodes/n, namespaces/x,
-groups/a/j, pods/a/j-0, quotas/x, owners/Kind/name: a merge patch, or null where it goes}, and again `expect`:
-- of queues: `state`, `asked` (spec.state), `counters`, deserved, realCapability, used, allocated, preempting,
-  `share`, `summary`, `conditions` (those that hold);
-- `quotas`: {namespace: limits}, complete; `made`: {pod: {queue, min, needs, pods, class}}, the groups that
-  Maar has made, complete; `phases` and `annotated` (annotations) by group;
-  `says`: {group: {condition: reason, or true and false}};
-- of groups, deleted ones included: `waits`: {group: reason, or null}, `placed`: {group: pods with a node};
-- `events`: {queue, or group: reasons of events in their order}, complete; `commands`: how many are left;
+What must come of it once all is at rest: `expect`; and after it `then`, a list of what happens
+next: `after` (seconds that pass first), `add` (more of what there is), `change`: {queues/a,
+nodes/n, namespaces/x, groups/a/j, pods/a/j-0, quotas/x, owners/Kind/name: a merge patch, or null
+where it goes}, and again `expect`:
+- of queues: `state`, `asked` (spec.state), `counters`, deserved, realCapability, used, allocated,
+  preempting, `share`, `summary`, `conditions` (those that hold);
+- `quotas`: {namespace: limits}, complete; `made`: {pod: {queue, min, needs, pods, class}}, the
+  groups that Maar has made, complete; `phases` and `annotated` (annotations) by group; `says`:
+  {group: {condition: reason, or true and false}};
+- of groups, deleted ones included: `waits`: {group: reason, or null}, `placed`: {group: pods with a
+  node};
+- `events`: {queue, or group: reasons of events in their order}, complete; `commands`: how many are
+  left;
 - `quiet: true`: nothing at all is written.
 """
 

@@ -1,6 +1,7 @@
 """What a pod takes from a node: sums, the largest moment of starting, overhead, and the pod itself.
 
-The figures are those of Kubernetes 1.36: the API server's defaults, then PodRequests of component-helpers.
+The figures are those of Kubernetes 1.36: the API server's defaults, then PodRequests of
+component-helpers.
 """
 
 from itertools import permutations

@@ -1,6 +1,7 @@
 """The built-in types as OpenAPI writes them, from the generated models of the Kubernetes client.
 
-The models know every field, its type, its description and whether it is required; `facts` knows the rest.
+The models know every field, its type, its description and whether it is required; `facts` knows the
+rest.
 """
 
 import re

@@ -1,7 +1,8 @@
 """Writes the chart's Grafana dashboards from the pages beside this file; `--check` compares them.
 
-A page has a title, variables, and panels: what a panel shows (`does`), what to do about it (`act`), and its
-queries by legend. Everything that Grafana needs besides is the same for all panels and stands here.
+A page has a title, variables, and panels: what a panel shows (`does`), what to do about it (`act`),
+and its queries by legend. Everything that Grafana needs besides is the same for all panels and
+stands here.
 """
 
 import json

@@ -1,11 +1,12 @@
 """Builds the site: PYTHONPATH=tools python -m doc_site [FOLDER], in the project's root; `make docs` does it.
 
-Theory of operation. The pages in `docs` are Markdown as GitHub shows it, without directives of any generator.
-`staging` copies them into a folder, rewrites their links to where the pages are on the site, and adds what is
-generated: the reference (`reference`), the index of decision records, a page for each file of the repository
-that a page links to, and the pictures (`pictures`). The navigation is the lists of links in `docs/README.md`
-(`navigation`). Sphinx builds that folder with warnings as errors, so that a link to nowhere or a page outside
-the navigation ends the build; `built_pages` then reads the HTML and refuses what Sphinx does not look for.
+Theory of operation. The pages in `docs` are Markdown as GitHub shows it, without directives of any
+generator. `staging` copies them into a folder, rewrites their links to where the pages are on the
+site, and adds what is generated: the reference (`reference`), the index of decision records, a page
+for each file of the repository that a page links to, and the pictures (`pictures`). The navigation
+is the lists of links in `docs/README.md` (`navigation`). Sphinx builds that folder with warnings as
+errors, so that a link to nowhere or a page outside the navigation ends the build; `built_pages`
+then reads the HTML and refuses what Sphinx does not look for.
 """
 
 import shutil

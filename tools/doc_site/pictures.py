@@ -1,8 +1,9 @@
 """Pictures of the product at work, made anew for each build from the examples, for light and dark pages.
 
-What a command prints is drawn by Rich, with the colours that it has on a terminal. Such a picture has no font
-of its own, which would have to come from another server: it uses the reader's monospaced one, and every line
-has its length written beside it. A plot is taken out of the page that `maar simulate` writes.
+What a command prints is drawn by Rich, with the colours that it has on a terminal. Such a picture
+has no font of its own, which would have to come from another server: it uses the reader's
+monospaced one, and every line has its length written beside it. A plot is taken out of the page
+that `maar simulate` writes.
 """
 
 import os

@@ -1,8 +1,8 @@
 """The base of the image: Python and what it needs, from Debian's packages, without a shell.
 
 mmdebstrap resolves, downloads, verifies and unpacks the packages. None of their scripts runs, so
-that the base for another processor is made in the same way. What Python needs of what the scripts do is
-done here: certificates in one file, compiled modules, users.
+that the base for another processor is made in the same way. What Python needs of what the scripts
+do is done here: certificates in one file, compiled modules, users.
 """
 
 import shutil

@@ -1,8 +1,9 @@
 """Commands that are imported when they run.
 
-Importing every command takes ten times as long as printing a page of help, so a table says where each
-command is and what help shows of it; a test compares the table with the commands. Help is plain text, as
-kubectl's is: drawing frames takes longer to import than the rest of the command line.
+Importing every command takes ten times as long as printing a page of help, so a table says where
+each command is and what help shows of it; a test compares the table with the commands. Help is
+plain text, as kubectl's is: drawing frames takes longer to import than the rest of the command
+line.
 """
 
 import re

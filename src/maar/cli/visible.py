@@ -1,8 +1,8 @@
 """What commands write, made safe for terminals: whoever names an object has no say in what a terminal does.
 
-All text that a command writes passes here: `visible_output` stands in for the standard streams. rich writes
-past it, since its own colours have to reach the terminal as they are (`Terminal`). What a pod has printed is
-bytes, and is not changed, as with `kubectl logs`.
+All text that a command writes passes here: `visible_output` stands in for the standard streams.
+rich writes past it, since its own colours have to reach the terminal as they are (`Terminal`). What
+a pod has printed is bytes, and is not changed, as with `kubectl logs`.
 """
 
 import re

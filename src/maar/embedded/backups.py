@@ -1,8 +1,9 @@
 """Backups of a cluster's objects: one file each, with a checksum over all of it.
 
-The first line has the SHA-256 of everything behind it, the second says what the backup is of, the rest is
-the database, compressed. A backup is made from the files of the newest generation, which any process may read
-at any moment (see `generations`): the server that writes them is never stopped for it.
+The first line has the SHA-256 of everything behind it, the second says what the backup is of, the
+rest is the database, compressed. A backup is made from the files of the newest generation, which
+any process may read at any moment (see `generations`): the server that writes them is never stopped
+for it.
 """
 
 import hashlib

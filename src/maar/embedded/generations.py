@@ -1,25 +1,26 @@
 """Generations of database files: what was acknowledged is there, or opening them reports the damage.
 
-A generation is a snapshot, `objects-000001.db`, that never changes once it has its name, and a write-ahead
-log, `objects-000001.wal`, that only grows. The log's header has the snapshot's SHA-256, so that a changed
-byte in either file is found when they are opened. What is served is a working database made of both; it has
-no name in the folder and needs none, because it can always be made again. When the log has outgrown the
-snapshot, the next generation is started.
+A generation is a snapshot, `objects-000001.db`, that never changes once it has its name, and a
+write-ahead log, `objects-000001.wal`, that only grows. The log's header has the snapshot's SHA-256,
+so that a changed byte in either file is found when they are opened. What is served is a working
+database made of both; it has no name in the folder and needs none, because it can always be made
+again. When the log has outgrown the snapshot, the next generation is started.
 
-A plain copy of the folder, made file by file at any moment, opens with all that was acknowledged before the
-copy began: of the newest generation in it the snapshot is whole, and the log has at least what its marks
-say (see `write_ahead_log`). The log gets its name before the snapshot does: a snapshot without a log is
-damage, a log without records beside the generation before it is a new generation that was not finished.
-Between the two, the old log gets a last record that names the new generation, so that a missing new
-generation is noticed. A copy that listed the files before that record and read the old log after it does not
-open, and the error says why; salvaging it gives all that was acknowledged when the copy began.
+A plain copy of the folder, made file by file at any moment, opens with all that was acknowledged
+before the copy began: of the newest generation in it the snapshot is whole, and the log has at
+least what its marks say (see `write_ahead_log`). The log gets its name before the snapshot does: a
+snapshot without a log is damage, a log without records beside the generation before it is a new
+generation that was not finished. Between the two, the old log gets a last record that names the new
+generation, so that a missing new generation is noticed. A copy that listed the files before that
+record and read the old log after it does not open, and the error says why; salvaging it gives all
+that was acknowledged when the copy began.
 
-Complexity. Opening copies the snapshot once, computes its SHA-256 on the way, and replays the log. A new
-generation writes all objects once; until then the log has grown to twice the snapshot, so that the cost of a
-write stays bounded.
+Complexity. Opening copies the snapshot once, computes its SHA-256 on the way, and replays the log.
+A new generation writes all objects once; until then the log has grown to twice the snapshot, so
+that the cost of a write stays bounded.
 
-Why not otherwise? SQLite's checkpoints change the database file and the log at different moments, so that a
-copy may have one from before and the other from after. Decision records 11 and 32.
+Why not otherwise? SQLite's checkpoints change the database file and the log at different moments,
+so that a copy may have one from before and the other from after. Decision records 11 and 32.
 """
 
 import hashlib

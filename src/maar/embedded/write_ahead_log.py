@@ -1,29 +1,32 @@
 """The write-ahead log: every transaction since a snapshot was written, in a file where damage is found.
 
-The problem. SQLite ends its own log at the first frame with a wrong checksum. A flipped bit then hides every
-transaction behind it, and a log that was deleted or cut counts as empty: acknowledged writes are lost without
-an error. This log distinguishes damage from an ordinary end:
+The problem. SQLite ends its own log at the first frame with a wrong checksum. A flipped bit then
+hides every transaction behind it, and a log that was deleted or cut counts as empty: acknowledged
+writes are lost without an error. This log distinguishes damage from an ordinary end:
 
     header   what it continues: generation, revision, size and SHA-256 of the snapshot
-    marks    two slots, written in turn: how far the log was acknowledged (offset, revision, checksum)
-    records  length, checksum, transaction; each checksum goes on from that of the record before
+    marks    two slots, written in turn: how far the log was acknowledged (offset, revision,
+    checksum) records  length, checksum, transaction; each checksum goes on from that of the record
+    before
 
-A transaction is appended, then marked, then acknowledged. Every record before the mark must be there and
-right, else the log is damaged. Behind the mark may be what was never acknowledged, such as a record that
-kill -9 cut short: it is used as far as it is whole. One slot may be unreadable if a whole record lies
-behind the mark of the other, because no mark is ever more than one record ahead.
+A transaction is appended, then marked, then acknowledged. Every record before the mark must be
+there and right, else the log is damaged. Behind the mark may be what was never acknowledged, such
+as a record that kill -9 cut short: it is used as far as it is whole. One slot may be unreadable if
+a whole record lies behind the mark of the other, because no mark is ever more than one record
+ahead.
 
-The last record of a log that the next generation continues names that generation. Where its files are
-missing, opening fails: this log alone does not have everything that was acknowledged.
+The last record of a log that the next generation continues names that generation. Where its files
+are missing, opening fails: this log alone does not have everything that was acknowledged.
 
-The marks are at the beginning of the log itself, so that a copy taken while the log grows is
-whole too: it is read from the front, and gets the marks before the records. A mark in a file of its own
+The marks are at the beginning of the log itself, so that a copy taken while the log grows is whole
+too: it is read from the front, and gets the marks before the records. A mark in a file of its own
 could be copied later than the log, and the copy would look damaged.
 
-No write waits for the disk: what the operating system has, a killed process does not lose. A machine that
-loses power may have kept the mark and lost records before it; then the log is damaged, and opening
-reports it. A write costs one append and one mark of fixed size, however long the log is; reading it costs as
-much as it is long. An fsync for every write would take ten times as long as the write. Decision record 32.
+No write waits for the disk: what the operating system has, a killed process does not lose. A
+machine that loses power may have kept the mark and lost records before it; then the log is damaged,
+and opening reports it. A write costs one append and one mark of fixed size, however long the log
+is; reading it costs as much as it is long. An fsync for every write would take ten times as long as
+the write. Decision record 32.
 """
 
 import os

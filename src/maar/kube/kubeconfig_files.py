@@ -1,7 +1,8 @@
 """Kubeconfig files: read within limits, checked, and merged as kubectl does.
 
-The library that uses what they say could read them too, but it has no limits and checks no types: a file that
-is wrong gives an error of Python, or one that quotes a user with its token. So it gets what is checked.
+The library that uses what they say could read them too, but it has no limits and checks no types: a
+file that is wrong gives an error of Python, or one that quotes a user with its token. So it gets
+what is checked.
 """
 
 import os

@@ -1,11 +1,12 @@
 """One leader at a time: a Lease is held by renewing it.
 
-The holder counts from before it sent its last renewal, and others from when they saw it, and longer: it stops
-writing while they still wait. A holder that could not renew in time (the API server does not answer, or this
-process got no processor) does not know whether another holds the lease by now. It has *lapsed*: it writes
-nothing and goes on trying. A renewal names the version that it wrote last, so that it succeeds only where
-no other process has written the lease since; then no other can have led, and the holder goes on. A holder
-that finds the lease written by another has lost it for good: what it knows of its own writes may be wrong.
+The holder counts from before it sent its last renewal, and others from when they saw it, and
+longer: it stops writing while they still wait. A holder that could not renew in time (the API
+server does not answer, or this process got no processor) does not know whether another holds the
+lease by now. It has *lapsed*: it writes nothing and goes on trying. A renewal names the version
+that it wrote last, so that it succeeds only where no other process has written the lease since;
+then no other can have led, and the holder goes on. A holder that finds the lease written by another
+has lost it for good: what it knows of its own writes may be wrong.
 """
 
 import asyncio

@@ -1,32 +1,36 @@
 """A watch of one kind: lists all objects, then feeds every change, and recovers from interruptions.
 
-The problem. Kubernetes has a list, with a resource version, and a stream of changes since a version.
-Streams end, connections break, servers forget versions, objects cannot be read, and the answers to our own
-writes come over other connections, before or after the stream says the same. The receiver must end up
-with what the server has, must not get an event twice, and must never go back to an older state.
+The problem. Kubernetes has a list, with a resource version, and a stream of changes since a
+version. Streams end, connections break, servers forget versions, objects cannot be read, and the
+answers to our own writes come over other connections, before or after the stream says the same. The
+receiver must end up with what the server has, must not get an event twice, and must never go back
+to an older state.
 
-How it works. `_version` says how far the stream is; where it is empty everything is listed. `_known` has
-the resource version of every object as it was fed last, so that after a list only the differences are fed:
-what is new, what has another version, and what is gone. After a broken connection or an overloaded server
-the same stream is asked for again; after any other refusal (410: the version is forgotten), and after a
-line that makes no sense, it is surer to list. Pauses grow until something comes.
+How it works. `_version` says how far the stream is; where it is empty everything is listed.
+`_known` has the resource version of every object as it was fed last, so that after a list only the
+differences are fed: what is new, what has another version, and what is gone. After a broken
+connection or an overloaded server the same stream is asked for again; after any other refusal (410:
+the version is forgotten), and after a line that makes no sense, it is surer to list. Pauses grow
+until something comes.
 
-Answers (`see`) are fed at once if they are newer than `_version`; the next decision need not wait for the
-stream, and no status is written twice. What the stream has said by then is at least as new.
+Answers (`see`) are fed at once if they are newer than `_version`; the next decision need not wait
+for the stream, and no status is written twice. What the stream has said by then is at least as new.
 
 Invariants.
-- What was fed, event after event, is what the server had at `_version`, apart from answers that are newer
-  and objects that cannot be read.
+- What was fed, event after event, is what the server had at `_version`, apart from answers that are
+  newer and objects that cannot be read.
 - In a stream an object never goes back: what is older than the version fed last is left out.
 - A list is taken as it is, whatever was known: a cluster may have got back an old copy of its data.
-- An object that cannot be read is reported, and is as if it had not changed; it is not fed as deleted.
+- An object that cannot be read is reported, and is as if it had not changed; it is not fed as
+  deleted.
 - `lag_s` is 0 only while a stream is open.
 
-Why not otherwise? Feeding an answer without asking how far the stream is brought back a queue's old weight,
-and queues that had been deleted; nothing corrected that later. Ignoring answers makes each decision wait
-for its own echo. Listing everything every few minutes, to be safe, costs most where the cluster is large.
-Resource versions are compared as numbers, as Kubernetes allows since 1.35; where they are none, answers are
-ignored and the stream says it all, a little later. Decision record 20.
+Why not otherwise? Feeding an answer without asking how far the stream is brought back a queue's old
+weight, and queues that had been deleted; nothing corrected that later. Ignoring answers makes each
+decision wait for its own echo. Listing everything every few minutes, to be safe, costs most where
+the cluster is large. Resource versions are compared as numbers, as Kubernetes allows since 1.35;
+where they are none, answers are ignored and the stream says it all, a little later. Decision record
+20.
 """
 
 import asyncio

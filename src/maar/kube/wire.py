@@ -1,29 +1,31 @@
 """Short requests over kept connections, with no more than HTTP/1.1 asks for: binds come by the thousand.
 
-The problem. A bind is a request of 300 bytes and an answer of 200. A general client costs more of our
-processor for it than the decision about it. And a process that has lost its lease must not write: whether
-it may has to be asked when the connection is there and the request is about to leave, not when it is put
-into a line.
+The problem. A bind is a request of 300 bytes and an answer of 200. A general client costs more of
+our processor for it than the decision about it. And a process that has lost its lease must not
+write: whether it may has to be asked when the connection is there and the request is about to
+leave, not when it is put into a line.
 
-How it works. A semaphore bounds the number of requests, first in, first out. A request takes
-the connection that was used last, so that the others age and are closed, or opens one. Then, for a write,
-`may_write` is asked; if not, FencedError is raised and nothing has left. Between the question and
-`transport.write` there is no `await`: nothing can happen in between. httptools reads the answer.
+How it works. A semaphore bounds the number of requests, first in, first out. A request takes the
+connection that was used last, so that the others age and are closed, or opens one. Then, for a
+write, `may_write` is asked; if not, FencedError is raised and nothing has left. Between the
+question and `transport.write` there is no `await`: nothing can happen in between. httptools reads
+the answer.
 
 Invariants.
-- One request at a time on a connection, and its answer is read whole before the next. A connection is
-  dropped that timed out, was cancelled, sent what is no answer or sent something unasked: a late answer
-  would be taken for that of the next request.
-- A connection is used again only for the address and with the certificates that it was opened for, and not
-  after a minute idle: API servers hang up after 90 s, and a request should not meet that.
-- NotSentError means that the server has not received the request. Any other OSError means that it may
-  have: nothing is sent a second time here, `api_server.py` decides that.
+- One request at a time on a connection, and its answer is read whole before the next. A connection
+  is dropped that timed out, was cancelled, sent what is no answer or sent something unasked: a late
+  answer would be taken for that of the next request.
+- A connection is used again only for the address and with the certificates that it was opened for,
+  and not after a minute idle: API servers hang up after 90 s, and a request should not meet that.
+- NotSentError means that the server has not received the request. Any other OSError means that it
+  may have: nothing is sent a second time here, `api_server.py` decides that.
 - An answer without a length ends with its connection, and only if that ends without an error.
 
-Why not otherwise? aiohttp took 270 to 430 microseconds of processor time for a request, this takes 120 to
-190; it stays for watches, which last, and for proxies. A client in Rust is as fast, but sends when its own
-threads find a connection, seconds after the question whether it may. HTTP/2 was no faster. With pipelining
-a request that times out would take all behind it along. Decision record 21.
+Why not otherwise? aiohttp took 270 to 430 microseconds of processor time for a request, this takes
+120 to 190; it stays for watches, which last, and for proxies. A client in Rust is as fast, but
+sends when its own threads find a connection, seconds after the question whether it may. HTTP/2 was
+no faster. With pipelining a request that times out would take all behind it along. Decision record
+21.
 """
 
 import asyncio

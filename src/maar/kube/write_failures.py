@@ -1,15 +1,15 @@
 """Writes that fail: logged once for each cause, counted, and remembered for as long as they last.
 
-A write that fails is tried again and again, and mostly for one cause: a permission that is missing, a quota,
-a webhook, a server without space. One cause is one problem, however many objects and attempts it spoils: two
-failures are the same problem where operation, kind and message are, apart from the object's name and from
-numbers. A problem is logged when it begins and when it has ended.
+A write that fails is tried again and again, and mostly for one cause: a permission that is missing,
+a quota, a webhook, a server without space. One cause is one problem, however many objects and
+attempts it spoils: two failures are the same problem where operation, kind and message are, apart
+from the object's name and from numbers. A problem is logged when it begins and when it has ended.
 
-A process cannot do its work where all writes of one operation on one kind fail for a while: at least two
-objects, or one for a cause that is not the object's own. A single object that a webhook or a quota refuses is
-no such case, and neither is what is refused because its namespace is being deleted. A failure ends with its
-object, and with the one that it was to be written for. An object that is not tried any more is forgotten: its
-controller wants something else by now.
+A process cannot do its work where all writes of one operation on one kind fail for a while: at
+least two objects, or one for a cause that is not the object's own. A single object that a webhook
+or a quota refuses is no such case, and neither is what is refused because its namespace is being
+deleted. A failure ends with its object, and with the one that it was to be written for. An object
+that is not tried any more is forgotten: its controller wants something else by now.
 """
 
 import logging

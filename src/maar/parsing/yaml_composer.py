@@ -1,9 +1,10 @@
 """Events of a YAML parser put together to documents, counting what they cost.
 
-A loop with a stack of its own, so that no depth overflows the interpreter's. Nodes and characters are
-running totals: what a list or mapping costs is the difference between its end and its beginning. Every use of
-an alias adds the cost of what it stands for to the totals, and its height to the depth, before it is copied.
-It is a copy so that a change of one part of a document does not change another.
+A loop with a stack of its own, so that no depth overflows the interpreter's. Nodes and characters
+are running totals: what a list or mapping costs is the difference between its end and its
+beginning. Every use of an alias adds the cost of what it stands for to the totals, and its height
+to the depth, before it is copied. It is a copy so that a change of one part of a document does not
+change another.
 """
 
 from collections.abc import Callable

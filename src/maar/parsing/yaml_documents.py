@@ -1,10 +1,11 @@
 """YAML read within limits, as JSON has it: mappings by text, lists, text, numbers, booleans and null.
 
-PyYAML's loaders recurse for every level: 100 kB of `[` overflow the stack of the one in C, which ends the
-process. They write out what merge keys stand for without counting: 700 bytes of aliases of aliases take all
-memory. LibYAML's parser does neither: it gives one event after the other and keeps a stack of its own. Its
-time for a token grows with the depth of brackets, but what is too deep is refused by the event that goes
-there. So only its events are used. Each is looked at once: time and memory are linear in the limits.
+PyYAML's loaders recurse for every level: 100 kB of `[` overflow the stack of the one in C, which
+ends the process. They write out what merge keys stand for without counting: 700 bytes of aliases of
+aliases take all memory. LibYAML's parser does neither: it gives one event after the other and keeps
+a stack of its own. Its time for a token grows with the depth of brackets, but what is too deep is
+refused by the event that goes there. So only its events are used. Each is looked at once: time and
+memory are linear in the limits.
 """
 
 from collections.abc import Iterator

@@ -1,13 +1,14 @@
 """The connections of a server: how many there may be, whose, and for how long one may wait without a request.
 
-What costs nothing must not keep others out: a connection is anybody's, a request under way is not. Under way
-is a request that has come whole, body included, from a client that reads its answers. So a new connection
-takes the place of the one that has been without such a request for longest: of the same peer where that peer
-has its share, else of the peer that has most. Only where all of them have requests under way is it refused,
-and then some more are taken, for probes: the server answers those beside the bound.
+What costs nothing must not keep others out: a connection is anybody's, a request under way is not.
+Under way is a request that has come whole, body included, from a client that reads its answers. So
+a new connection takes the place of the one that has been without such a request for longest: of the
+same peer where that peer has its share, else of the peer that has most. Only where all of them have
+requests under way is it refused, and then some more are taken, for probes: the server answers those
+beside the bound.
 
-Bodies that have not come whole are bounded together: where they are too many bytes, the connection with most
-of them ends.
+Bodies that have not come whole are bounded together: where they are too many bytes, the connection
+with most of them ends.
 """
 
 import resource

@@ -1,10 +1,11 @@
 """Requests that other sites have browsers send: refused by their Host and Origin.
 
-Three attacks are meant. A site whose name leads to our address (DNS rebinding) would read answers as its own:
-the Host must be an address, `localhost`, or a name the console was given; no name of a site is any of these.
-A site that has a browser send a form or a request here (cross-site request forgery): cookies are not sent
-with it, and besides a POST must come from a page of ours by its Origin or Sec-Fetch-Site, and to /api have a
-header that no form can have. A site that frames the page: headers of every answer forbid that.
+Three attacks are meant. A site whose name leads to our address (DNS rebinding) would read answers
+as its own: the Host must be an address, `localhost`, or a name the console was given; no name of a
+site is any of these. A site that has a browser send a form or a request here (cross-site request
+forgery): cookies are not sent with it, and besides a POST must come from a page of ours by its
+Origin or Sec-Fetch-Site, and to /api have a header that no form can have. A site that frames the
+page: headers of every answer forbid that.
 """
 
 import ipaddress

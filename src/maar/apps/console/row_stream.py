@@ -1,9 +1,10 @@
 """Row changes as numbered batches: encoded once, sent to all pages of one viewer.
 
-How it works. `publish` gives the changed rows of a moment the next number and keeps them, up to a bound of
-bytes. A page that has all up to a number asks for what came after it; where that is no longer kept, it has
-to read all rows again. No page has a queue of its own here: one that reads slowly finds its place lost, and
-costs no memory. Numbers begin at the time of the clock, so that those of an earlier process are known as old.
+How it works. `publish` gives the changed rows of a moment the next number and keeps them, up to a
+bound of bytes. A page that has all up to a number asks for what came after it; where that is no
+longer kept, it has to read all rows again. No page has a queue of its own here: one that reads
+slowly finds its place lost, and costs no memory. Numbers begin at the time of the clock, so that
+those of an earlier process are known as old.
 """
 
 import asyncio

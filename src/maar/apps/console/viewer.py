@@ -1,12 +1,13 @@
 """A viewer: one token, what it may read, and the objects and rows it sees.
 
-How it works. `run` finds out who the token belongs to and what it may list, and watches that: a kind that may
-be listed everywhere with one watch, any other with one in each namespace. Queues come first, for the first
-picture. Events go into `LiveRows`; twice a second the changed rows become a batch of `RowStream`. The rights
-are asked for again every minute; where they have changed, everything is forgotten and read anew, so that
-nothing stays on a page that may no longer be read.
+How it works. `run` finds out who the token belongs to and what it may list, and watches that: a
+kind that may be listed everywhere with one watch, any other with one in each namespace. Queues come
+first, for the first picture. Events go into `LiveRows`; twice a second the changed rows become a
+batch of `RowStream`. The rights are asked for again every minute; where they have changed,
+everything is forgotten and read anew, so that nothing stays on a page that may no longer be read.
 
-Sessions with the same token share one viewer. Every read and write goes through its `api`, with its token.
+Sessions with the same token share one viewer. Every read and write goes through its `api`, with its
+token.
 """
 
 import asyncio

@@ -1,11 +1,12 @@
 """Planned starts in the status of pod groups: worked out now and then, in a process of its own.
 
-No decision waits for it. Between two decisions the rows of the tables are noted, which takes milliseconds:
-a row is replaced when its object changes, so that the rest can be done later. A thread writes them as a
-snapshot, with the jobs whose pods are not made yet, which no decision reads. Another process simulates what
-follows from it, with a lower priority, and is ended where it takes too long. Of what it finds only that is
-written which has moved (`core/answers/starts/published.py`). Where nothing has changed since the last time,
-no process is started.
+No decision waits for it. Between two decisions the rows of the tables are noted, which takes
+milliseconds: a row is replaced when its object changes, so that the rest can be done later. A
+thread writes them as a snapshot, with the jobs whose pods are not made yet, which no decision
+reads. Another process simulates what follows from it, with a lower priority, and is ended where it
+takes too long. Of what it finds only that is written which has moved
+(`core/answers/starts/published.py`). Where nothing has changed since the last time, no process is
+started.
 """
 
 import asyncio

@@ -1,8 +1,9 @@
 """Gauges with many series, and their text.
 
-The library makes an object of every sample and renders each with care for names that ours never have: a
-second for 1,000 queues. Here the text is made at once, with the library's own numbers. Gauges have the same
-text in both formats that Prometheus asks for, and a property compares it with the library's.
+The library makes an object of every sample and renders each with care for names that ours never
+have: a second for 1,000 queues. Here the text is made at once, with the library's own numbers.
+Gauges have the same text in both formats that Prometheus asks for, and a property compares it with
+the library's.
 """
 
 from collections.abc import Callable, Iterable, Iterator

@@ -1,7 +1,8 @@
 """Metrics of queues and namespaces, made from the last plan when metrics are scraped.
 
-Decisions hand over their plan and pay nothing more. The lines of a queue are kept with its standing: one that
-is the very object of the last scrape, as that of a queue in which nothing happened is, has the same lines.
+Decisions hand over their plan and pay nothing more. The lines of a queue are kept with its
+standing: one that is the very object of the last scrape, as that of a queue in which nothing
+happened is, has the same lines.
 """
 
 from collections import Counter

@@ -1,7 +1,8 @@
 """Snapshots of a running scheduler: what it sees, with its own assumptions, and what it decides on that.
 
-A snapshot that is asked for is taken at the next decision, in the thread that decides: right after it and
-before the plan's own writes are assumed, so that the rows are those which the plan was made from.
+A snapshot that is asked for is taken at the next decision, in the thread that decides: right after
+it and before the plan's own writes are assumed, so that the rows are those which the plan was made
+from.
 """
 
 import asyncio

@@ -1,7 +1,7 @@
 """Hears when something changes that has to stay as the webhooks need it: their keys and configurations.
 
-Only that something has changed is heard, and of objects only the metadata comes; whoever acts on it reads
-what there is, and writes only where that is still so.
+Only that something has changed is heard, and of objects only the metadata comes; whoever acts on it
+reads what there is, and writes only where that is still so.
 """
 
 import asyncio

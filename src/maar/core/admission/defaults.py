@@ -1,8 +1,8 @@
 """The mutating half: fields that are left out are filled in, each default a rule of its own.
 
-Whether a client set a field, or Maar filled it in, follows from field managers: kubectl's client-side
-apply keeps what it sent in an annotation, and API servers keep in managedFields which fields each
-client sent, before webhooks fill in others.
+Whether a client set a field, or Maar filled it in, follows from field managers: kubectl's
+client-side apply keeps what it sent in an annotation, and API servers keep in managedFields which
+fields each client sent, before webhooks fill in others.
 """
 
 from collections.abc import Callable, Iterator, Mapping

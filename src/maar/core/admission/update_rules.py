@@ -1,8 +1,8 @@
 """What an update of a job may change: how many pods it has and waits for, and its priority.
 
-Both sides are compared with their defaults: what Maar fills in is not a change by a client.
-Values are compared by what they mean: typed clients leave out what is empty, or write it where it was
-left out, and give quantities their canonical form.
+Both sides are compared with their defaults: what Maar fills in is not a change by a client. Values
+are compared by what they mean: typed clients leave out what is empty, or write it where it was left
+out, and give quantities their canonical form.
 """
 
 from collections.abc import Iterator

@@ -1,8 +1,8 @@
 """The future of a cluster: what becomes of it if nothing comes and pods end when they are expected to.
 
-Everything that is asked about the future is read from this one simulation: planned starts, what a change
-would do, the smallest change that would help. It notes of every pod that runs in it what says when it ends:
-a later decision is as sure as what has run before it.
+Everything that is asked about the future is read from this one simulation: planned starts, what a
+change would do, the smallest change that would help. It notes of every pod that runs in it what
+says when it ends: a later decision is as sure as what has run before it.
 """
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping

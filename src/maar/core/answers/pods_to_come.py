@@ -1,8 +1,8 @@
 """Pods that do not exist yet: job controllers make them when their group is admitted.
 
-A group that waits at the gate has no pods, so a simulation has to make them. Where the job is known they are
-those that its controller will make. Otherwise as many stand for them as the group needs to start, with equal
-parts of its minResources; what nodes they ask for is not known then.
+A group that waits at the gate has no pods, so a simulation has to make them. Where the job is known
+they are those that its controller will make. Otherwise as many stand for them as the group needs to
+start, with equal parts of its minResources; what nodes they ask for is not known then.
 """
 
 from collections.abc import Callable, Collection, Iterable

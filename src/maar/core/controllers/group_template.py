@@ -1,6 +1,7 @@
 """What the pod group of pods that came without one looks like: as its youngest pod and their owner say.
 
-Both say it in annotations; where both speak, the pod counts, because it carries the template of its owner.
+Both say it in annotations; where both speak, the pod counts, because it carries the template of its
+owner.
 """
 
 import re

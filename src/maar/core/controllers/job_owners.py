@@ -1,6 +1,7 @@
 """What controllers know of cron jobs, job flows and job templates, and of the jobs that they make.
 
-Of a job only that is kept by which its owner goes on: its phase and times, and the pods of its tasks.
+Of a job only that is kept by which its owner goes on: its phase and times, and the pods of its
+tasks.
 """
 
 from collections.abc import Mapping

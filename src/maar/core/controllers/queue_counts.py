@@ -1,12 +1,12 @@
 """How much work queues have: pod groups by phase and unfinished jobs, of their own and of all queues below.
 
-The status of a queue counts its whole subtree, and a queue closes with those above it. Summing all of this up
-for every change would cost as much as the cluster has pod groups. So the sums are kept: what is added to a
-queue is added along its path to the root, and where a queue gets another parent, it and the queues below it
-are taken out along their old paths and added along their new ones.
+The status of a queue counts its whole subtree, and a queue closes with those above it. Summing all
+of this up for every change would cost as much as the cluster has pod groups. So the sums are kept:
+what is added to a queue is added along its path to the root, and where a queue gets another parent,
+it and the queues below it are taken out along their old paths and added along their new ones.
 
-A queue whose parents do not lead to the root, because one is missing or they form a circle, is alone on its
-path. What is in queues that do not exist is remembered, and counts when they come.
+A queue whose parents do not lead to the root, because one is missing or they form a circle, is
+alone on its path. What is in queues that do not exist is remembered, and counts when they come.
 """
 
 from collections import Counter, defaultdict

@@ -1,7 +1,7 @@
 """The quota manager: namespaces of a queue with a declared request share what the queue is allocated.
 
-Each such namespace has one ResourceQuota that is ours; the largest whole parts by weight, never more together
-than the queue has.
+Each such namespace has one ResourceQuota that is ours; the largest whole parts by weight, never
+more together than the queue has.
 """
 
 from collections.abc import Iterator, Mapping

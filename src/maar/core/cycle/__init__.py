@@ -3,8 +3,9 @@
 Read it in this order: `decision` (one screen, three steps), the six actions, each a module of its
 name, and what they share: `state` (the cluster while a cycle decides, with trials), `queue_ledger`
 (the numbers of the queues), `classes` and `group_states` (equal groups, and their states),
-`turn_order` (whose turn it is) and `limits` (what queues may use). `gate`, `placing`, `evicting` and
-`holding` are packages with contents of their own. `inspection` is what a decision leaves to ask.
+`turn_order` (whose turn it is) and `limits` (what queues may use). `gate`, `placing`, `evicting`
+and `holding` are packages with contents of their own. `inspection` is what a decision leaves to
+ask.
 """
 
 from maar.core.cycle.decision import decide, settle

@@ -1,7 +1,8 @@
 """Allocate and backfill: turn by turn, pods go to nodes while their queue may take them.
 
-First every queue within what it deserves; what is still idle then is lent. A turn places the pods that make a
-group ready, or one more pod of a ready group, or nothing. What is reserved is never given away.
+First every queue within what it deserves; what is still idle then is lent. A turn places the pods
+that make a group ready, or one more pod of a ready group, or nothing. What is reserved is never
+given away.
 """
 
 from collections.abc import Sequence

@@ -1,11 +1,12 @@
 """Classes of equal groups: what a cycle works on.
 
-Thousands of groups may wait, and they are of few classes. Until something is done for one of a class, what
-cannot be done for its first member cannot be done for any other, and all wait for the same reason. So a cycle
-costs as much as there are classes, and as much more as it does, however many groups wait.
+Thousands of groups may wait, and they are of few classes. Until something is done for one of a
+class, what cannot be done for its first member cannot be done for any other, and all wait for the
+same reason. So a cycle costs as much as there are classes, and as much more as it does, however
+many groups wait.
 
-A class has members in order; `group_states.py` has its state and its cursor. The signature of a group is all
-that decisions read of it except its place in the order:
+A class has members in order; `group_states.py` has its state and its cursor. The signature of a
+group is all that decisions read of it except its place in the order:
 
 | part of the signature | who reads it |
 |---|---|
@@ -17,16 +18,17 @@ that decisions read of it except its place in the order:
 | `sla-waiting-time`, the lengths that it has waited for | held room; which young pods it may evict |
 | orders of third parties | its place among jobs |
 
-A group of which more is read is like no other. It is a class of one, and nothing is known of it beforehand:
-pods of it have places or promises, others' terms or plugins concern its pods, it mounts volumes or claims
-devices, it may hold room, or Volcano's scheduling gate is on one of its pods. That concerns this group alone:
-no other leaves its class for it.
+A group of which more is read is like no other. It is a class of one, and nothing is known of it
+beforehand: pods of it have places or promises, others' terms or plugins concern its pods, it mounts
+volumes or claims devices, it may hold room, or Volcano's scheduling gate is on one of its pods.
+That concerns this group alone: no other leaves its class for it.
 
-A block is the classes of one leaf, namespace, priority and phase, which differ only in what they ask for.
-Where even the least of that is too much, none of its classes has a turn (`BlockSummary`).
+A block is the classes of one leaf, namespace, priority and phase, which differ only in what they
+ask for. Where even the least of that is too much, none of its classes has a turn (`BlockSummary`).
 
-Classes are kept between decisions (`memory.py`), and only groups that have changed are read again. What sets
-groups apart besides their rows (`Distinctions`, `Waits`) is compared with the last decision.
+Classes are kept between decisions (`memory.py`), and only groups that have changed are read again.
+What sets groups apart besides their rows (`Distinctions`, `Waits`) is compared with the last
+decision.
 """
 
 from bisect import bisect_right

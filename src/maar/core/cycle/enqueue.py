@@ -1,8 +1,8 @@
 """Enqueue: moves pod groups to Inqueue, in fair order, while there is room for what they need to start.
 
-Groups that were let in and hold nothing take their turn in the same order. They stay inside, but count as
-admitted only where there is room for them: no group is kept out by one that waits for victims or for a loan.
-Nor is it by one that nodes hold up and not amounts (`held_up.py`).
+Groups that were let in and hold nothing take their turn in the same order. They stay inside, but
+count as admitted only where there is room for them: no group is kept out by one that waits for
+victims or for a loan. Nor is it by one that nodes hold up and not amounts (`held_up.py`).
 """
 
 from collections.abc import Mapping

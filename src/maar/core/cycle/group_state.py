@@ -1,10 +1,10 @@
 """A class of equal pod groups while a cycle decides: what of each waits, and what it uses.
 
-A class has members in order and a cursor (`classes.py`). Its state is that of each member from the cursor on.
-Where a member has got all that it asked for, the state goes on to the next (`GroupStates.finish`), and
-members that fare alike have one state behind the cursor. Before anything else is done for the member at the
-cursor, that one gets a state of its own (`GroupStates.advance`), which is then the state of a class of one.
-Most methods say `group` for it.
+A class has members in order and a cursor (`classes.py`). Its state is that of each member from the
+cursor on. Where a member has got all that it asked for, the state goes on to the next
+(`GroupStates.finish`), and members that fare alike have one state behind the cursor. Before
+anything else is done for the member at the cursor, that one gets a state of its own
+(`GroupStates.advance`), which is then the state of a class of one. Most methods say `group` for it.
 """
 
 from collections.abc import Sequence

@@ -1,9 +1,9 @@
 """What a queue may use while turns are taken, and which groups can have a turn, by amounts alone.
 
-In a full cluster nearly all turns fail, and thousands of groups wait. In one phase room is only taken
-and queues only use more. So where the limits of its queues, or the nodes together, have too little
-for the pods of a group now, its turn fails whenever it comes. Such a group needs no turn, but while
-it waits it counts for the age of its namespace (`turn_order.py`).
+In a full cluster nearly all turns fail, and thousands of groups wait. In one phase room is only
+taken and queues only use more. So where the limits of its queues, or the nodes together, have too
+little for the pods of a group now, its turn fails whenever it comes. Such a group needs no turn,
+but while it waits it counts for the age of its namespace (`turn_order.py`).
 
 Only groups of classes are judged (`classes.py`): nothing but room decides where their pods go. A
 group of a queue that is first in, first out stops others when its turn fails, and has one.

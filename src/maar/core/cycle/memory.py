@@ -1,13 +1,14 @@
 """What decisions may use again of those before them: the same key and the same evidence, the same answer.
 
-An engine has one memory for its tables, or none. Nothing in it changes a decision: an answer is used again
-only while the evidence that it was computed from is the same, and without a memory every answer is computed.
-A law compares plans with and without it. Decisions write nothing to the tables, so whatever outlives one is
-here: the classes of groups that wait, answers by subject, and the last plan.
+An engine has one memory for its tables, or none. Nothing in it changes a decision: an answer is
+used again only while the evidence that it was computed from is the same, and without a memory every
+answer is computed. A law compares plans with and without it. Decisions write nothing to the tables,
+so whatever outlives one is here: the classes of groups that wait, answers by subject, and the last
+plan.
 
-The last plan is the answer to the largest question. Where it does nothing, and nothing has changed since, it
-holds until the time from which time alone may change the decision, which the plan says itself. With `sla` or
-`usage` more depends on the time, and every decision is worked out.
+The last plan is the answer to the largest question. Where it does nothing, and nothing has changed
+since, it holds until the time from which time alone may change the decision, which the plan says
+itself. With `sla` or `usage` more depends on the time, and every decision is worked out.
 """
 
 from collections.abc import Hashable, Iterable

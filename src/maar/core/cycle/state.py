@@ -1,19 +1,20 @@
 """The state of a cycle: the tables as decisions see them, and what has been decided so far.
 
-Terminating pods count as gone and nominated pods as placed. The tables themselves are never changed.
+Terminating pods count as gone and nominated pods as placed. The tables themselves are never
+changed.
 
 There is one way to place a pod, which allocate, promises, evictions and everything tentative share:
 
 - `charge` lets a group use more: its namespace, its leaf queue and all queues above count it;
-- `place` puts a pod on a node, now or later (bound, or nominated until room there is freed), and takes the
-  room; `unplace` takes it off again;
+- `place` puts a pod on a node, now or later (bound, or nominated until room there is freed), and
+  takes the room; `unplace` takes it off again;
 - `evict` lets a pod count as gone, and `put_back` as there again.
 
-A turn charges its queue once for all its pods and then places each of them; `take` does both for one pod.
-Every step is recorded. Leaving a `trial` without `keep()` undoes the steps taken in it, the last first, so
-that the state is exactly what it was; trials can be nested. What a search tried costs as many steps as it
-took, however large the cluster is. Once the outermost trial is kept nothing can undo its steps, and the
-record of them is dropped.
+A turn charges its queue once for all its pods and then places each of them; `take` does both for
+one pod. Every step is recorded. Leaving a `trial` without `keep()` undoes the steps taken in it,
+the last first, so that the state is exactly what it was; trials can be nested. What a search tried
+costs as many steps as it took, however large the cluster is. Once the outermost trial is kept
+nothing can undo its steps, and the record of them is dropped.
 """
 
 from collections.abc import Collection, Sequence

@@ -1,36 +1,39 @@
 """The order of turns: the queue with the smallest key, in it the namespace, in that the job.
 
-The problem. A cycle gives one turn after the other. The next one goes to the job that comes first when queues
-are compared at every level of the tree, then the namespaces of the leaf, then the jobs of the namespace. The
-keys contain shares of use, and a turn that places pods changes them: those of the job, of its namespace, of
-its leaf and of every queue above.
+The problem. A cycle gives one turn after the other. The next one goes to the job that comes first
+when queues are compared at every level of the tree, then the namespaces of the leaf, then the jobs
+of the namespace. The keys contain shares of use, and a turn that places pods changes them: those of
+the job, of its namespace, of its leaf and of every queue above.
 
 How it works. Heaps are nested as the order is (`turn_heaps.py`): each queue has a heap of its
-children, each leaf one of its namespaces; each namespace has its jobs in a sorted list. The next job
-is found by following the first entries down from the root. After a turn, new entries are made on the
-path of its job only, from the namespace up to the root (`QueueBranch.settle`). An entry that was
-replaced stays in its heap until it is the first, and is dropped then.
+children, each leaf one of its namespaces; each namespace has its jobs in a sorted list. The next
+job is found by following the first entries down from the root. After a turn, new entries are made
+on the path of its job only, from the namespace up to the root (`QueueBranch.settle`). An entry that
+was replaced stays in its heap until it is the first, and is dropped then.
 
 Invariants.
 - The first entry of every heap is current: it is the very entry that its branch has in `entry`.
 - A branch has an entry in the heap of its parent exactly while a job waits in it or below it.
-- Names of siblings differ, so no two keys are equal and the order never depends on the order of insertion.
-- `used` is the list that the state itself changes. Whoever changes it outside the job's own turn (victims of
-  an eviction) calls `refresh_group` afterwards; nothing else changes the keys of a branch.
+- Names of siblings differ, so no two keys are equal and the order never depends on the order of
+  insertion.
+- `used` is the list that the state itself changes. Whoever changes it outside the job's own turn
+  (victims of an eviction) calls `refresh_group` afterwards; nothing else changes the keys of a
+  branch.
 - A job may be a class of equal groups, with the place of the member at its cursor. When that one
   is done, the next takes its place (`replace`); when its turn fails all would fail, and the class
   is dropped. Members are in the order of their ages, and jobs that need no turn (`turnless`)
   count for the age of their namespace until the first job comes after them. So namespaces have
   the ages that they would have if every group had its turn.
 
-Complexity. O(depth) to find the next job, O(depth x log siblings) after a turn: the entry of the path is
-mostly the first of its heap, and is replaced there. Every replaced entry is dropped once. A job that
-changes its key costs a search among the jobs of its namespace, and a move of those behind it.
+Complexity. O(depth) to find the next job, O(depth x log siblings) after a turn: the entry of the
+path is mostly the first of its heap, and is replaced there. Every replaced entry is dropped once. A
+job that changes its key costs a search among the jobs of its namespace, and a move of those behind
+it.
 
-Why not otherwise? In one heap of all jobs a turn would change the keys of all jobs of the queue, because they
-contain the share of the queue. Sorting queues and jobs anew for every turn costs as much as all of them
-together. Keys that are computed when a heap compares would change while they are in the heap, and its order
-would be wrong without any sign of it. Decision records 10 and 24.
+Why not otherwise? In one heap of all jobs a turn would change the keys of all jobs of the queue,
+because they contain the share of the queue. Sorting queues and jobs anew for every turn costs as
+much as all of them together. Keys that are computed when a heap compares would change while they
+are in the heap, and its order would be wrong without any sign of it. Decision records 10 and 24.
 """
 
 from collections import Counter

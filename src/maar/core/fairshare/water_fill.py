@@ -1,9 +1,9 @@
 """Weighted max-min fairness with floors and ceilings: many groups of siblings at once, exact in 64 bits.
 
-The problem. A parent queue has a budget of one resource. Each child has a weight, a floor (its guarantee) and
-a ceiling (what it can use). Wanted is one level for all children of the parent, such that each gets
-clamp(level x weight, floor, ceiling) and together they get the whole budget, or all their ceilings where the
-budget is more than those.
+The problem. A parent queue has a budget of one resource. Each child has a weight, a floor (its
+guarantee) and a ceiling (what it can use). Wanted is one level for all children of the parent, such
+that each gets clamp(level x weight, floor, ceiling) and together they get the whole budget, or all
+their ceilings where the budget is more than those.
 
 How it works. What the children get beyond their floors grows with the level. It is a sum of straight lines,
 and its slope changes only at events: a child starts to rise at floor / weight, and stops at ceiling / weight.
@@ -12,17 +12,18 @@ weights of the children that rise) and the part that no longer depends on the le
 that the budget reaches determines the level: (target - fixed) / slope, a fraction of two integers. Shares are
 rounded down; the units that are left over go to the largest remainders, the older child among equals.
 
-One entry is one child for one resource; the entries of a group lie together, the older child first. One call
-handles all groups of one level of the tree, for all resources. Axis letters: E entries, G groups, V events.
+One entry is one child for one resource; the entries of a group lie together, the older child first.
+One call handles all groups of one level of the tree, for all resources. Axis letters: E entries, G
+groups, V events.
 
 Floors are found in the same way, where queues have soft guarantees: with these as weights, from the
-guarantees up to what the soft guarantees come to if all of them hold. The level is then the part of the soft
-guarantees that holds, at most 1.
+guarantees up to what the soft guarantees come to if all of them hold. The level is then the part of
+the soft guarantees that holds, at most 1.
 
 Invariants.
 - Every entry gets at least its floor and at most its ceiling.
-- A group gets the smaller of its budget and the sum of its ceilings, to the unit. The caller has scaled the
-  floors down (`scale_down`), so that the floors of a group are within its budget.
+- A group gets the smaller of its budget and the sum of its ceilings, to the unit. The caller has
+  scaled the floors down (`scale_down`), so that the floors of a group are within its budget.
 - No share differs from clamp(level x weight, floor, ceiling) by a whole unit or more.
 - Weights are below 2^22, siblings fewer than 2^19 and amounts below 2^62. A remainder is below the sum of
   the weights of a group, so that products of remainders and weights fit in 64 bits (19 + 22 + 22). Sums may
@@ -30,13 +31,13 @@ Invariants.
   as weights may be larger: then the same arithmetic runs on Python's integers, which have as many bits as
   they need.
 
-Complexity. O(V log V) for sorting the events, V at most 2 E; everything else is linear. An entry without a
-floor rises from the start and has one event.
+Complexity. O(V log V) for sorting the events, V at most 2 E; everything else is linear. An entry
+without a floor rises from the start and has one event.
 
-Why not otherwise? Sharing out by weight, removing the children that have enough and repeating until nothing
-changes, as Volcano does, needs a tolerance, and the result depends on it. The level in floating point would
-lose or invent units. `Fraction` is exact, and thousands of times slower: the tests compare with it. Decision
-records 6 and 47.
+Why not otherwise? Sharing out by weight, removing the children that have enough and repeating until
+nothing changes, as Volcano does, needs a tolerance, and the result depends on it. The level in
+floating point would lose or invent units. `Fraction` is exact, and thousands of times slower: the
+tests compare with it. Decision records 6 and 47.
 """
 
 from dataclasses import dataclass

@@ -1,14 +1,15 @@
 """Factors on weights: queues that used more than their part come later, exactly and in steps.
 
-A factor is one of 25 steps, 2^(k/4) for k from -12 to 12, that is from an eighth to eight. Most of these
-numbers are irrational, so each step is defined as a whole number of 1024ths (`FACTORS`), within 0.2 % of it.
-The sharing then goes on as always, with whole weights: weight x 1024ths for every queue of a group of
-siblings, divided by what all of them have in common. Where no sibling has a factor, weights stay as they are.
+A factor is one of 25 steps, 2^(k/4) for k from -12 to 12, that is from an eighth to eight. Most of
+these numbers are irrational, so each step is defined as a whole number of 1024ths (`FACTORS`),
+within 0.2 % of it. The sharing then goes on as always, with whole weights: weight x 1024ths for
+every queue of a group of siblings, divided by what all of them have in common. Where no sibling has
+a factor, weights stay as they are.
 
-The arithmetic of the sharing is exact for weights below 2^22 (`water_fill`). Weights up to 512 stay below
-that whatever their factors are. Where a sibling's is larger, all are halved until the largest is below it,
-and rounded: a weight of 65,535 and one of 1 beside it keep their proportion to within one part in 2^22 of
-the larger. None becomes less than 1.
+The arithmetic of the sharing is exact for weights below 2^22 (`water_fill`). Weights up to 512 stay
+below that whatever their factors are. Where a sibling's is larger, all are halved until the largest
+is below it, and rounded: a weight of 65,535 and one of 1 beside it keep their proportion to within
+one part in 2^22 of the larger. None becomes less than 1.
 """
 
 from bisect import bisect

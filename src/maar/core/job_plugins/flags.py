@@ -1,7 +1,7 @@
 """Arguments of job plugins, written as flags of Go programs: -x, --x, -x=v, --x=v, and -x v.
 
-Admission refuses what cannot be read. A job that was stored all the same runs: what cannot be read is passed
-over, and its flag has the default.
+Admission refuses what cannot be read. A job that was stored all the same runs: what cannot be read
+is passed over, and its flag has the default.
 """
 
 import re

@@ -1,15 +1,16 @@
 """The times of a cron job: five fields of a wall clock in some zone, or an interval.
 
-A time of five fields is every minute of real time at which the wall clock in the zone shows a minute, hour,
-day and month that the fields name. Where both days are restricted, the day of the month or the day of the
-week suffices. So a time that the clock skips in spring does not come, and one that it shows twice in autumn
-comes twice: these are the rules of Kubernetes' cron jobs, and not those of the libraries for Python, which
-move or merge such times.
+A time of five fields is every minute of real time at which the wall clock in the zone shows a
+minute, hour, day and month that the fields name. Where both days are restricted, the day of the
+month or the day of the week suffices. So a time that the clock skips in spring does not come, and
+one that it shows twice in autumn comes twice: these are the rules of Kubernetes' cron jobs, and not
+those of the libraries for Python, which move or merge such times.
 
-The search walks through real time, and jumps to the end of an hour or day that no field names. Within a jump
-the wall clock shows nothing but that hour or day, as long as the offset from UTC is the same at both ends;
-where it is not, the walk takes a single minute. No schedule that ever comes has gaps of more than eight
-years (29 February around 2100), so a search takes at most some thousand steps of a day.
+The search walks through real time, and jumps to the end of an hour or day that no field names.
+Within a jump the wall clock shows nothing but that hour or day, as long as the offset from UTC is
+the same at both ends; where it is not, the walk takes a single minute. No schedule that ever comes
+has gaps of more than eight years (29 February around 2100), so a search takes at most some thousand
+steps of a day.
 """
 
 from dataclasses import dataclass

@@ -1,11 +1,12 @@
 """Past use as the status of a queue has it, and the settings of the plugin that counts it.
 
-Amounts are hours of use in Kubernetes' units: CPU-hours, GiB-hours of what is counted in bytes, and hours of
-pieces. They are written as quantities with up to six decimals (`cpu: "12.5"`, `memory: 48.25Gi`), and kept as
-they are written, so that a scheduler that starts goes on from the very numbers that the last one had.
+Amounts are hours of use in Kubernetes' units: CPU-hours, GiB-hours of what is counted in bytes, and
+hours of pieces. They are written as quantities with up to six decimals (`cpu: "12.5"`,
+`memory: 48.25Gi`), and kept as they are written, so that a scheduler that starts goes on from the
+very numbers that the last one had.
 
-Anybody who may write the status of queues can write something else there. What is not as it should be counts
-as no history at all.
+Anybody who may write the status of queues can write something else there. What is not as it should
+be counts as no history at all.
 """
 
 import re

@@ -4,10 +4,11 @@
 - *Closing*: it is asked to close, and it or a queue below it has unfinished work.
 - *Closed*: it is asked to close, and has no unfinished work.
 
-`root` and `default` cannot be asked to close (`Queue.is_asked_to_close`). What counts as work is for the
-caller to know: the queue controller counts pod groups and jobs, the cycle the pod groups that it schedules.
-The stored `status.state` is written by the queue controller; a `Closed` that another client wrote there
-stands for a few seconds (decision 28), so admission also reads what is stored.
+`root` and `default` cannot be asked to close (`Queue.is_asked_to_close`). What counts as work is
+for the caller to know: the queue controller counts pod groups and jobs, the cycle the pod groups
+that it schedules. The stored `status.state` is written by the queue controller; a `Closed` that
+another client wrote there stands for a few seconds (decision 28), so admission also reads what is
+stored.
 """
 
 from collections.abc import Iterable

@@ -1,7 +1,8 @@
 """Which pods the affinity of other pods may concern: those that a term of any pod in the cluster selects.
 
-A pod that no term selects, and that has no constraints on other pods itself, goes where its shape can go. In
-most clusters some pods have terms, CoreDNS for one, and nearly no term selects a pod of a batch job.
+A pod that no term selects, and that has no constraints on other pods itself, goes where its shape
+can go. In most clusters some pods have terms, CoreDNS for one, and nearly no term selects a pod of
+a batch job.
 """
 
 from collections.abc import Iterable, Mapping

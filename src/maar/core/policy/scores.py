@@ -1,7 +1,7 @@
 """Scores that depend on the node and the pod alone: each is 100 at most, times its weight.
 
-Every step is taken node by node, so that a node scores the same alone and among others. Kubernetes rounds to
-whole numbers and stretches scores to the best node of the moment; here neither is done.
+Every step is taken node by node, so that a node scores the same alone and among others. Kubernetes
+rounds to whole numbers and stretches scores to the best node of the moment; here neither is done.
 """
 
 from dataclasses import dataclass

@@ -1,7 +1,7 @@
 """How well a pod's use suits a node: least or most requested, balanced, bin-packed.
 
-One node is scored in plain Python and many as columns; both take the same steps on the same floats, so that a
-node scores the same either way.
+One node is scored in plain Python and many as columns; both take the same steps on the same floats,
+so that a node scores the same either way.
 """
 
 from collections.abc import Callable, Mapping, Sequence

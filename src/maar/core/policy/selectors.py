@@ -1,6 +1,7 @@
 """Label selectors, and the requirements that selectors consist of, as Kubernetes reads them.
 
-What cannot be read (an unknown operator, a number that is none) matches nothing and affects nothing else.
+What cannot be read (an unknown operator, a number that is none) matches nothing and affects nothing
+else.
 """
 
 import re

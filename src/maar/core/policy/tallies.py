@@ -1,8 +1,8 @@
 """Pods on nodes, and tallies of them: how many that a selector includes are in every domain of a topology.
 
-A tally is made when it is first needed, kept up to date pod by pod, and forgotten when there are too
-many. So are the masks of nodes that follow from it: when a count changes, only the nodes of that domain do.
-Axis letters: D domains, that is distinct values of a node label.
+A tally is made when it is first needed, kept up to date pod by pod, and forgotten when there are
+too many. So are the masks of nodes that follow from it: when a count changes, only the nodes of
+that domain do. Axis letters: D domains, that is distinct values of a node label.
 """
 
 from collections.abc import Iterator

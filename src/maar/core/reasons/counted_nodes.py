@@ -1,8 +1,9 @@
 """How the nodes are counted for a shape, and whether that is still so when few of them have changed.
 
-Reasons say how many nodes lack what, and how much is free on one at most. To count all nodes for every shape
-would take most of a cycle in which a thousand groups wait and one pod has ended. A node that has changed
-changes nothing that is said if it lacks the same as before, and is not the one that has most.
+Reasons say how many nodes lack what, and how much is free on one at most. To count all nodes for
+every shape would take most of a cycle in which a thousand groups wait and one pod has ended. A node
+that has changed changes nothing that is said if it lacks the same as before, and is not the one
+that has most.
 """
 
 from collections.abc import Iterable

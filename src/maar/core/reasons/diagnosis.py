@@ -1,16 +1,19 @@
 """Why a group waits, once a cycle has decided: the constraint that binds, its numbers, and its cure.
 
-What was in the way during a turn may be gone at the end of the cycle, and the reason must be true of the
-cluster as users see it, so groups are examined again when everything has been decided. In this order:
+What was in the way during a turn may be gone at the end of the cycle, and the reason must be true
+of the cluster as users see it, so groups are examined again when everything has been decided. In
+this order:
 
 1. what only a user can change: a missing queue, missing pods, gates, claims, its place in a queue;
-2. what never changes on this cluster: alone on it (`Inspection.alone`), the group would not start either;
+2. what never changes on this cluster: alone on it (`Inspection.alone`), the group would not start
+   either;
 3. limits of its queue: a ceiling, or room that is reserved for others;
-4. room: where the queue would be above its fair share with it, that share, else what the nodes lack.
+4. room: where the queue would be above its fair share with it, that share, else what the nodes
+   lack.
 
-Groups whose next turn places pods of the same shapes in the same queue wait for the same reason, so that
-many that wait cost little. A refusal says that more nodes help where, with any number of them, the group's
-queue would let it start and a new node could take its pods.
+Groups whose next turn places pods of the same shapes in the same queue wait for the same reason, so
+that many that wait cost little. A refusal says that more nodes help where, with any number of them,
+the group's queue would let it start and a new node could take its pods.
 """
 
 from collections import Counter

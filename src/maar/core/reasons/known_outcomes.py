@@ -1,28 +1,31 @@
 """Outcomes of groups that wait, used again while the evidence for them stays the same.
 
-The problem. Thousands of groups wait, and every cycle says of each why, with numbers. Between two cycles a
-few pods end and a few start: the numbers of one or two queues change, and the room on a few nodes.
+The problem. Thousands of groups wait, and every cycle says of each why, with numbers. Between two
+cycles a few pods end and a few start: the numbers of one or two queues change, and the room on a
+few nodes.
 
-How it works. All groups of a class (`cycle/classes.py`) have one outcome. The memory of the engine keeps it
-with its evidence: all that the reason, its numbers and its sentence are computed from. In the next cycle the
-evidence is made again and compared. It has four parts:
+How it works. All groups of a class (`cycle/classes.py`) have one outcome. The memory of the engine
+keeps it with its evidence: all that the reason, its numbers and its sentence are computed from. In
+the next cycle the evidence is made again and compared. It has four parts:
 
 - what stays the same as long as nodes, queues and the configuration do (`_Basis`);
-- of the leaf and the queues above it: what they use, deserve and may use, and which siblings use something;
+- of the leaf and the queues above it: what they use, deserve and may use, and which siblings use
+  something;
 - of the nodes: how they are counted for the shape, and how much is idle on them at most;
-- of the cluster as a whole, whose use changes all the time: whether it deserves to use as much more.
+- of the cluster as a whole, whose use changes all the time: whether it deserves to use as much
+  more.
 
-Equal evidence of one leaf, or of one shape, is the same object as in the last cycle, so that the comparison
-for a kind takes about a microsecond.
+Equal evidence of one leaf, or of one shape, is the same object as in the last cycle, so that the
+comparison for a kind takes about a microsecond.
 
-Invariants. Nothing that `diagnosis.py`, `refusals.py` and `sentences.py` read for such a group is missing
-from the evidence; whoever lets them read more adds it here. A property compares engines that have lived
-through many cycles with new ones.
+Invariants. Nothing that `diagnosis.py`, `refusals.py` and `sentences.py` read for such a group is
+missing from the evidence; whoever lets them read more adds it here. A property compares engines
+that have lived through many cycles with new ones.
 
-Where queues have guarantees, what is reserved for others limits a group too, up to the cluster as a whole,
-whose reserved amounts change all the time. A leaf has a most that it may use more of a resource before it
-takes what is reserved for others. Below that nothing is said of it, nor where more is asked for than is
-idle in the whole cluster; in between its numbers are evidence.
+Where queues have guarantees, what is reserved for others limits a group too, up to the cluster as a
+whole, whose reserved amounts change all the time. A leaf has a most that it may use more of a
+resource before it takes what is reserved for others. Below that nothing is said of it, nor where
+more is asked for than is idle in the whole cluster; in between its numbers are evidence.
 """
 
 from bisect import bisect_right

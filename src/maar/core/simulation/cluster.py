@@ -1,11 +1,12 @@
 """A cluster that carries out plans at once: bound pods run, victims go, statuses are written.
 
-Whatever happens is fed to the engine as events, as a real cluster's would be. Carrying out a plan costs as
-much as the plan changes, however many pods there are.
+Whatever happens is fed to the engine as events, as a real cluster's would be. Carrying out a plan
+costs as much as the plan changes, however many pods there are.
 
-Statuses of groups are those of `core/reporting`. They are written when something changes that a decision can
-read (the phase, or whether a condition holds) or pods of the group moved. A reason whose numbers alone have
-changed is in the plan only: with thousands waiting, most numbers change with every decision.
+Statuses of groups are those of `core/reporting`. They are written when something changes that a
+decision can read (the phase, or whether a condition holds) or pods of the group moved. A reason
+whose numbers alone have changed is in the plan only: with thousands waiting, most numbers change
+with every decision.
 """
 
 from collections.abc import Iterable, Iterator, Mapping

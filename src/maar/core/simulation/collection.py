@@ -1,7 +1,8 @@
 """Garbage collection, put off while an answer is worked out.
 
-A simulation makes millions of objects and no cycles among them: bench/starts_bench.py, measured once by hand,
-took 142 MB with collection and without. A fifth of its time went into looking for cycles.
+A simulation makes millions of objects and no cycles among them: bench/starts_bench.py, measured
+once by hand, took 142 MB with collection and without. A fifth of its time went into looking for
+cycles.
 """
 
 import gc

@@ -1,9 +1,9 @@
 """A workload on a cluster under one policy after the other: the same jobs on the same nodes.
 
-A job that could never start is left out and counted: under `fifo` it would stop all others for ever, and with
-held room it would hold it for ever. Whether it could is decided on the empty cluster, by amounts: so many of
-its pods fit on the nodes with its labels, and what they ask for is within the capabilities of its
-queue and of those above.
+A job that could never start is left out and counted: under `fifo` it would stop all others for
+ever, and with held room it would hold it for ever. Whether it could is decided on the empty
+cluster, by amounts: so many of its pods fit on the nodes with its labels, and what they ask for is
+within the capabilities of its queue and of those above.
 """
 
 from collections import Counter

@@ -1,21 +1,26 @@
 """The figures of a simulation: what evaluations of schedulers print.
 
-Everything is computed from two things: the columns of the jobs, and what was seen over time. The definitions:
+Everything is computed from two things: the columns of the jobs, and what was seen over time. The
+definitions:
 
 - makespan: from the first submission to the last end.
-- utilisation: used / allocatable, by resource; over all time, and over the time in which there was enough
-  work, which is while some pod waited. What evicted pods had used counts too, though it is lost.
+- utilisation: used / allocatable, by resource; over all time, and over the time in which there was
+  enough work, which is while some pod waited. What evicted pods had used counts too, though it is
+  lost.
 - wait: from submission to the first start. Jobs that never started have none, and are counted.
-- total delay: response time less run time, where the response time is from submission to the end. It is the
-  wait, and with evictions also the waits for further starts and the runs that were lost.
-- bounded slowdown: max(1, response time / max(run time, 10 s)). A job that was evicted has waited again since
-  its first start, so the wait alone would make policies that evict look better than they are.
-- share error of a queue: the time-weighted mean of |used - deserved|, as a part of what the cluster has. What
-  a queue deserves never exceeds what it asks for; the error is what it lacks, or has on loan.
+- total delay: response time less run time, where the response time is from submission to the end.
+  It is the wait, and with evictions also the waits for further starts and the runs that were lost.
+- bounded slowdown: max(1, response time / max(run time, 10 s)). A job that was evicted has waited
+  again since its first start, so the wait alone would make policies that evict look better than
+  they are.
+- share error of a queue: the time-weighted mean of |used - deserved|, as a part of what the cluster
+  has. What a queue deserves never exceeds what it asks for; the error is what it lacks, or has on
+  loan.
 - work lost: what evicted pods had run for, times what they ask for.
-- Jain's index: (sum x)^2 / (n sum x^2) of x = used / weight over the queues that jobs were submitted to,
-  where used is the mean while some pod waited, and weight the part of the cluster that the weights from the
-  root down give. It is 1 where all have the same per weight, and 1/n where one has everything.
+- Jain's index: (sum x)^2 / (n sum x^2) of x = used / weight over the queues that jobs were
+  submitted to, where used is the mean while some pod waited, and weight the part of the cluster
+  that the weights from the root down give. It is 1 where all have the same per weight, and 1/n
+  where one has everything.
 """
 
 from collections.abc import Iterable, Mapping

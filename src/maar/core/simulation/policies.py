@@ -1,11 +1,13 @@
 """Policies that a workload is simulated under: configurations of the scheduler, two of them from textbooks.
 
-FCFS and EASY backfill are defined for one queue and one kind of machine. They are configurations of the same
-engine: one queue, jobs in the order of submission only, each admitted at once, no evictions.
+FCFS and EASY backfill are defined for one queue and one kind of machine. They are configurations of
+the same engine: one queue, jobs in the order of submission only, each admitted at once, no
+evictions.
 
 - `fcfs`: the queue is `fifo`, so that the first job that does not fit stops those behind it.
-- `easy`: the plugin `sla` holds room for the first job that does not fit as soon as it waits (waiting time 0,
-  depth 1); others are placed before it where that does not delay it, by what jobs say of their run times.
+- `easy`: the plugin `sla` holds room for the first job that does not fit as soon as it waits
+  (waiting time 0, depth 1); others are placed before it where that does not delay it, by what jobs
+  say of their run times.
 """
 
 from collections.abc import Iterable

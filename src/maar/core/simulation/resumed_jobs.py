@@ -1,7 +1,8 @@
 """Jobs of batch/v1 that were suspended by Maar, in simulations: their pods to come are pods that wait.
 
-In a simulation an evicted pod is submitted again as it was, and so are all pods of a Job that is evicted:
-none is suspended there. Those that are suspended in the cluster, or wait for their pods, are resumed at once.
+In a simulation an evicted pod is submitted again as it was, and so are all pods of a Job that is
+evicted: none is suspended there. Those that are suspended in the cluster, or wait for their pods,
+are resumed at once.
 """
 
 from collections import Counter

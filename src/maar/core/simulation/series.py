@@ -1,15 +1,17 @@
 """What is seen over time while a simulation runs, in bounded memory.
 
-The problem. Between moments nothing changes, so that everything seen is a step function of time. A month of
-jobs has hundreds of thousands of steps, for every queue and resource; a plot has a thousand points.
+The problem. Between moments nothing changes, so that everything seen is a step function of time. A
+month of jobs has hundreds of thousands of steps, for every queue and resource; a plot has a
+thousand points.
 
-How it works. Time is cut into intervals of equal length, at most `MOST_INTERVALS`. Each keeps the integral of
-every value over the time in it, so that means are exact, however many steps an interval has. When the last
-interval is full, neighbours are added to each other, and intervals are twice as long from then on: memory is
-bounded, whatever the length of the simulation, and nothing has to be known in advance.
+How it works. Time is cut into intervals of equal length, at most `MOST_INTERVALS`. Each keeps the
+integral of every value over the time in it, so that means are exact, however many steps an interval
+has. When the last interval is full, neighbours are added to each other, and intervals are twice as
+long from then on: memory is bounded, whatever the length of the simulation, and nothing has to be
+known in advance.
 
-Beside the intervals there are two integrals over everything: of all time, and of the time in which some pod
-waited. The second is the time in which there was enough work.
+Beside the intervals there are two integrals over everything: of all time, and of the time in which
+some pod waited. The second is the time in which there was enough work.
 """
 
 from collections.abc import Iterable

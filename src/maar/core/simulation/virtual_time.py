@@ -1,26 +1,29 @@
 """The engine driven in virtual time: what would become of a workload, as fast as it can be decided.
 
-The problem. One wants to know what a scheduler makes of a month of jobs, or of the next hours, without
-waiting for it. The engine is a pure function of events and the time, so that time can be anything.
+The problem. One wants to know what a scheduler makes of a month of jobs, or of the next hours,
+without waiting for it. The engine is a pure function of events and the time, so that time can be
+anything.
 
-How it works. Time goes from moment to moment: the next is the earliest of the arrivals, the ends of running
-pods, and `Plan.decide_again_at`. At a moment everything that is due happens first: pods end, objects arrive.
-Then the engine decides and the cluster carries it out (`cluster.py`), again and again until a decision
-changes nothing, so that room which an eviction frees is used at the moment it is freed. Nothing is due at a
-time between moments, and with nothing due a decision is the same as the one before: no moment is missed.
+How it works. Time goes from moment to moment: the next is the earliest of the arrivals, the ends of
+running pods, and `Plan.decide_again_at`. At a moment everything that is due happens first: pods
+end, objects arrive. Then the engine decides and the cluster carries it out (`cluster.py`), again
+and again until a decision changes nothing, so that room which an eviction frees is used at the
+moment it is freed. Nothing is due at a time between moments, and with nothing due a decision is the
+same as the one before: no moment is missed.
 
-What is assumed. A bound pod runs at once, for its true run time; it then succeeds, and its group completes
-with its last pod. An evicted pod goes at once, loses its work and is submitted again, with its full run time
-before it. Groups that have ended are kept for `keep_finished` seconds, by default not at all, and are then
-removed from the engine: its memory stays as small as what runs and waits.
+What is assumed. A bound pod runs at once, for its true run time; it then succeeds, and its group
+completes with its last pod. An evicted pod goes at once, loses its work and is submitted again,
+with its full run time before it. Groups that have ended are kept for `keep_finished` seconds, by
+default not at all, and are then removed from the engine: its memory stays as small as what runs and
+waits.
 
-Exactness. Objects store times in microseconds; moments are whole microseconds too, so that start times which
-decisions read are the moments themselves. Nothing depends on a clock, on random numbers or on the order of a
-set: the same input gives the same decisions.
+Exactness. Objects store times in microseconds; moments are whole microseconds too, so that start
+times which decisions read are the moments themselves. Nothing depends on a clock, on random numbers
+or on the order of a set: the same input gives the same decisions.
 
-A decision is left out where it cannot change anything: a further one at the same time, when no pod waits.
-Without `decides_again` there is a further one after evictions only: half as many decisions, and what another
-would have changed is changed at the next moment.
+A decision is left out where it cannot change anything: a further one at the same time, when no pod
+waits. Without `decides_again` there is a further one after evictions only: half as many decisions,
+and what another would have changed is changed at the next moment.
 """
 
 from collections import deque

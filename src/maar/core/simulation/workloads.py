@@ -1,13 +1,14 @@
 """Synthetic workloads: gangs of random sizes and run times that arrive at random in several queues.
 
-What jobs are like follows what studies of real logs agree on: sizes are mostly powers of two and small ones
-are as frequent as each larger power (log-uniform), run times are log-normal with a long tail, arrivals are a
-Poisson process, users state a bound of the run time that is often far too large. Some jobs may ask for GPUs,
-their CPUs and memory in proportion. Arrivals are spread so that all jobs together ask for exactly the wanted
-part of the cluster between the first and the last arrival: of its CPUs or its GPUs, whichever is scarcer.
+What jobs are like follows what studies of real logs agree on: sizes are mostly powers of two and
+small ones are as frequent as each larger power (log-uniform), run times are log-normal with a long
+tail, arrivals are a Poisson process, users state a bound of the run time that is often far too
+large. Some jobs may ask for GPUs, their CPUs and memory in proportion. Arrivals are spread so that
+all jobs together ask for exactly the wanted part of the cluster between the first and the last
+arrival: of its CPUs or its GPUs, whichever is scarcer.
 
-All randomness comes from uniform numbers that are handed in; the same numbers give the same jobs. Times are
-whole seconds, so that rounding of logarithms does not show.
+All randomness comes from uniform numbers that are handed in; the same numbers give the same jobs.
+Times are whole seconds, so that rounding of logarithms does not show.
 """
 
 from collections.abc import Mapping

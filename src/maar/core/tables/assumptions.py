@@ -1,34 +1,39 @@
 """Writes that are under way, applied to what the cluster has reported.
 
-The problem. A bind takes a while to come back as an event, and the next decision is made before. Without
-the bind it would place the pod again; without an eviction it would give the victim's room away a second
-time.
+The problem. A bind takes a while to come back as an event, and the next decision is made before.
+Without the bind it would place the pod again; without an eviction it would give the victim's room
+away a second time.
 
-How it works. For every pod with writes under way two things are kept: the row as the cluster last reported
-it (`_reported`), and the writes in the order in which they were decided (`under_way`). The tables have the
-row with these writes applied. An event goes into the tables first, so that their row is what the cluster
-reported; the writes that are still under way are then applied to it again. An assumption ends
+How it works. For every pod with writes under way two things are kept: the row as the cluster last
+reported it (`_reported`), and the writes in the order in which they were decided (`under_way`). The
+tables have the row with these writes applied. An event goes into the tables first, so that their
+row is what the cluster reported; the writes that are still under way are then applied to it again.
+An assumption ends
 
-- when an event shows that it has come true: the pod has a node, is being deleted, is nominated to the node;
+- when an event shows that it has come true: the pod has a node, is being deleted, is nominated to
+  the node;
 - when the pod is gone, has finished, or another pod of its name exists, which has another uid;
 - when the write has failed (`forget`); the row is then what the cluster reported, and the next
   decision is free.
 
-A write without an answer is no failure: it may have been carried out. Whoever asked for it calls `forget` a
-few seconds later, and by then an event has mostly shown whether it was.
+A write without an answer is no failure: it may have been carried out. Whoever asked for it calls
+`forget` a few seconds later, and by then an event has mostly shown whether it was.
 
 Invariants.
-- The row of a pod in the tables is its reported row with all its writes applied, and that row itself where
-  there are none.
-- `_reported` and `under_way` have the same pods; of one kind of write a pod has one at most, the last.
-- `forget` takes back the very write that failed, by identity: an equal one that was decided since stays.
+- The row of a pod in the tables is its reported row with all its writes applied, and that row
+  itself where there are none.
+- `_reported` and `under_way` have the same pods; of one kind of write a pod has one at most, the
+  last.
+- `forget` takes back the very write that failed, by identity: an equal one that was decided since
+  stays.
 - Tables change between decisions only, so none of these methods is called during one.
 An event or a write costs the work on one row, however many pods there are.
 
-Why not otherwise? Waiting for the events before the next decision would make every cycle as slow as the API
-server. Changing the table and changing it back after a failure would bring back an old row: the pod may
-have changed meanwhile. Keeping pods as objects, as kube-scheduler's cache does, would cost more memory than
-all tables. Claims and volumes are assumed in the same way in `assumed_volumes.py`. Decision record 13.
+Why not otherwise? Waiting for the events before the next decision would make every cycle as slow as
+the API server. Changing the table and changing it back after a failure would bring back an old row:
+the pod may have changed meanwhile. Keeping pods as objects, as kube-scheduler's cache does, would
+cost more memory than all tables. Claims and volumes are assumed in the same way in
+`assumed_volumes.py`. Decision record 13.
 """
 
 from collections.abc import Iterable

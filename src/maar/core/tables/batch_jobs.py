@@ -1,17 +1,19 @@
 """Jobs of batch/v1: whether their pods may go alone, and the pods to come of those that Maar suspends.
 
-The problem. The pods of a suspended Job are deleted, and yet its group waits for its turn like any other.
-When its turn has come the Job is resumed, and until its pods exist nobody else may have their places.
+The problem. The pods of a suspended Job are deleted, and yet its group waits for its turn like any
+other. When its turn has come the Job is resumed, and until its pods exist nobody else may have
+their places.
 
-How it works. A Job that Maar has suspended has *pods to come*: rows made from its template that are pods to
-every decision, but for being bound. Their places are promises. A plan that gives them places says so of
-their group (`Resume`), which is written to the group as `promised_room`. From then on every pod of the Job
-that waits, and then every pod to come, is promised one of the nodes written there, less those that pods of
-the Job have by now. So each pod that is made takes the place of one to come, and its room with it.
+How it works. A Job that Maar has suspended has *pods to come*: rows made from its template that are
+pods to every decision, but for being bound. Their places are promises. A plan that gives them
+places says so of their group (`Resume`), which is written to the group as `promised_room`. From
+then on every pod of the Job that waits, and then every pod to come, is promised one of the nodes
+written there, less those that pods of the Job have by now. So each pod that is made takes the place
+of one to come, and its room with it.
 
-Invariants. A Job has as many pods, live ones and those to come, as it wants, while it is suspended by Maar
-or is promised room, and no pods to come otherwise. What is promised ends by itself, with its time or with the
-generation of the Job that it is for.
+Invariants. A Job has as many pods, live ones and those to come, as it wants, while it is suspended
+by Maar or is promised room, and no pods to come otherwise. What is promised ends by itself, with
+its time or with the generation of the Job that it is for.
 
 A Job is looked at again before the next decision when it, its group, or a pod of it has changed.
 """

@@ -1,7 +1,7 @@
 """What pods make of their group: its phase, whether it is ready, and what it asks for, holds and waits for.
 
-The phase follows the pods. The stored one only shows what pods cannot: that a group was let in before it had
-pods, or had completed before they were deleted.
+The phase follows the pods. The stored one only shows what pods cannot: that a group was let in
+before it had pods, or had completed before they were deleted.
 """
 
 from collections.abc import Iterable, Sequence

@@ -1,8 +1,8 @@
 """Which pod of its group a pod is: its number, and whether the others depend on it.
 
-A number comes from an index that a controller wrote, and only else from the name, whose end is random for
-most workloads: a segment of at most four digits is taken for a number, a longer one is a hash (Argo's pods
-end in a decimal one, and one random suffix of five letters in 850 is all digits).
+A number comes from an index that a controller wrote, and only else from the name, whose end is
+random for most workloads: a segment of at most four digits is taken for a number, a longer one is a
+hash (Argo's pods end in a decimal one, and one random suffix of five letters in 850 is all digits).
 """
 
 from collections.abc import Mapping

@@ -1,9 +1,10 @@
 """The past use of queues and namespaces, as it was last published, and the factors that follow from it.
 
-Decisions read it here. It changes in two ways: a queue object with a newer history appears, as after a start
-or while another scheduler leads, or the engine adds what was used since (`core/tables/use_meter.py`), once a
-minute. Siblings lose past use at the same rate, so that their parts of it do not depend on the time of a
-decision: factors change when a history or a weight does, and at no other time.
+Decisions read it here. It changes in two ways: a queue object with a newer history appears, as
+after a start or while another scheduler leads, or the engine adds what was used since
+(`core/tables/use_meter.py`), once a minute. Siblings lose past use at the same rate, so that their
+parts of it do not depend on the time of a decision: factors change when a history or a weight does,
+and at no other time.
 """
 
 from collections.abc import Iterator, Mapping

@@ -1,12 +1,12 @@
 """Which nodes count in the budget: the usable ones whose taints a live pod of a leaf queue tolerates.
 
-A control-plane node that no pod tolerates is not shared out: if it were, no queue would be overused.
-It is treated as a node that is closed to new pods: what others hold there is not taken from the budget, and
-what our pods hold there (they were there before the taint) is added to it.
+A control-plane node that no pod tolerates is not shared out: if it were, no queue would be
+overused. It is treated as a node that is closed to new pods: what others hold there is not taken
+from the budget, and what our pods hold there (they were there before the taint) is added to it.
 
-Groups are counted by the tolerations that their pods have, and nodes by their taints: one more pod costs no
-more in a large cluster. Only when the first group with some tolerations comes, or the last one goes, are the
-nodes with taints looked at again.
+Groups are counted by the tolerations that their pods have, and nodes by their taints: one more pod
+costs no more in a large cluster. Only when the first group with some tolerations comes, or the last
+one goes, are the nodes with taints looked at again.
 """
 
 from collections import Counter

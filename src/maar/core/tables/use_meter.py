@@ -1,19 +1,21 @@
 """Past use grows between decisions: what counts of the time from one decision to the next.
 
-A decision leaves queues that use something and groups that wait, and nothing else is known until the next
-one. So the time between two decisions counts with the use and the waiting that the first of them left. Use of
-a resource counts where a sibling waits for that resource, which means that a group below the sibling is held
-back for share or room on it, and would start if others finished or its share grew; a group that can never
-start on this cluster keeps no use in memory. Of namespaces the same holds inside their leaf.
+A decision leaves queues that use something and groups that wait, and nothing else is known until
+the next one. So the time between two decisions counts with the use and the waiting that the first
+of them left. Use of a resource counts where a sibling waits for that resource, which means that a
+group below the sibling is held back for share or room on it, and would start if others finished or
+its share grew; a group that can never start on this cluster keeps no use in memory. Of namespaces
+the same holds inside their leaf.
 
-Use decays while it is added, so that it does not matter how often is decided in between. What was added since
-the last minute is kept here; on every boundary of a minute it is published into the tables, where decisions
-and the statuses of queues read it, rounded as it is written. A restart therefore loses what was added since
-the last boundary and nothing else. After a longer gap, in which no scheduler ran, nothing is added for the
-gap; nor is anything where the clock was set back.
+Use decays while it is added, so that it does not matter how often is decided in between. What was
+added since the last minute is kept here; on every boundary of a minute it is published into the
+tables, where decisions and the statuses of queues read it, rounded as it is written. A restart
+therefore loses what was added since the last boundary and nothing else. After a longer gap, in
+which no scheduler ran, nothing is added for the gap; nor is anything where the clock was set back.
 
-Complexity. With the plugin off nothing here is called. With it on, a decision costs a look at every group
-that waits and, where one does, a few operations on columns [R, Q]; a minute costs the queues that grew.
+Complexity. With the plugin off nothing here is called. With it on, a decision costs a look at every
+group that waits and, where one does, a few operations on columns [R, Q]; a minute costs the queues
+that grew.
 """
 
 from collections import Counter

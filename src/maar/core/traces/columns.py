@@ -1,7 +1,7 @@
 """Tables with a header line: columns by name, and rows with as many fields.
 
-A row is a line: none of these formats has line ends inside of quotes, and so a quote that is never closed
-harms one row only.
+A row is a line: none of these formats has line ends inside of quotes, and so a quote that is never
+closed harms one row only.
 """
 
 import csv

@@ -1,11 +1,11 @@
 """Helios: `cluster_log.csv`, a job in each row, and `cluster_gpu_number.csv`, the GPUs of queues by day.
 
-`vc`, the virtual cluster, is the queue. `gpu_num` and `cpu_num` are totals over `node_num` nodes: a job
-becomes a pod for each node. A job without a start never ran.
+`vc`, the virtual cluster, is the queue. `gpu_num` and `cpu_num` are totals over `node_num` nodes: a
+job becomes a pod for each node. A job without a start never ran.
 
-Acme (`trace_seren.csv`, `trace_kalos.csv`) has the same columns but for `vc`: the type of the work or its
-user is the queue. Times have an offset from UTC. Kalos has the memory of a pod. A job ran from its start to
-its end: the `duration` of Kalos includes its wait.
+Acme (`trace_seren.csv`, `trace_kalos.csv`) has the same columns but for `vc`: the type of the work
+or its user is the queue. Times have an offset from UTC. Kalos has the memory of a pod. A job ran
+from its start to its end: the `duration` of Kalos includes its wait.
 """
 
 from collections.abc import Iterable, Iterator

@@ -1,9 +1,10 @@
 """The outermost objects of JSON text that comes in pieces: a list of a million jobs is never held as a whole.
 
-Text is searched for strings and braces only; what is between a brace at depth zero and the one that closes it
-is an object, whether in a list or one in each line. After text that is broken the next whole object is found
-again: a string ends with its line, as JSON has it, and what is larger than any job is taken for one whose end
-is missing. It is dropped, and the search goes on as if it had ended.
+Text is searched for strings and braces only; what is between a brace at depth zero and the one that
+closes it is an object, whether in a list or one in each line. After text that is broken the next
+whole object is found again: a string ends with its line, as JSON has it, and what is larger than
+any job is taken for one whose end is missing. It is dropped, and the search goes on as if it had
+ended.
 """
 
 import re

@@ -1,18 +1,19 @@
 """The workload model of Lublin and Feitelson (2003) for rigid jobs on a parallel machine.
 
-Size. A part of the jobs is serial. Of the others the logarithm (to base 2) of the size is uniform in two
-stages, most of them between `low` and `medium`, the rest from there up to the logarithm of the machine; for a
-part of all jobs it is rounded, so that the size is a power of two.
+Size. A part of the jobs is serial. Of the others the logarithm (to base 2) of the size is uniform
+in two stages, most of them between `low` and `medium`, the rest from there up to the logarithm of
+the machine; for a part of all jobs it is rounded, so that the size is a power of two.
 
-Run time. Its natural logarithm is a mixture of two gamma distributions. The probability of the first, of
-short run times, falls linearly with the size: large jobs run for longer.
+Run time. Its natural logarithm is a mixture of two gamma distributions. The probability of the
+first, of short run times, falls linearly with the size: large jobs run for longer.
 
-Arrivals. The logarithm of the time between arrivals is gamma distributed, in a time that passes faster in
-busy hours: the part of the jobs that comes in each half hour of the day follows a gamma distribution, from
-five o'clock on.
+Arrivals. The logarithm of the time between arrivals is gamma distributed, in a time that passes
+faster in busy hours: the part of the jobs that comes in each half hour of the day follows a gamma
+distribution, from five o'clock on.
 
 The defaults are the published parameters for all jobs together, batch and interactive ones. Queues,
-estimates and the pods of a job are not of the model; they are drawn as in `core/simulation/workloads.py`.
+estimates and the pods of a job are not of the model; they are drawn as in
+`core/simulation/workloads.py`.
 """
 
 from bisect import bisect_right

@@ -1,7 +1,8 @@
 """Alibaba openb (GPU 2023): a table of pods, and one of nodes.
 
-A pod runs from its scheduling to its deletion. `gpu_milli` below 1000 is a part of one GPU: rounded up, or
-counted in a resource of thousandths. `gpu_spec` lists the models that serve; nodes have theirs in a label.
+A pod runs from its scheduling to its deletion. `gpu_milli` below 1000 is a part of one GPU: rounded
+up, or counted in a resource of thousandths. `gpu_spec` lists the models that serve; nodes have
+theirs in a label.
 """
 
 from collections.abc import Iterable, Iterator

@@ -1,7 +1,7 @@
 """Philly: `cluster_job_log`, a JSON list of jobs, and `cluster_machine_list`, a table of machines.
 
-A job becomes a pod for each machine (`ip`) of its first attempt, with its GPUs in equal parts; it runs for as
-long as all attempts together. Times are local, without a zone.
+A job becomes a pod for each machine (`ip`) of its first attempt, with its GPUs in equal parts; it
+runs for as long as all attempts together. Times are local, without a zone.
 """
 
 from collections.abc import Iterable, Iterator

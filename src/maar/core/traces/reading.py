@@ -1,8 +1,8 @@
 """Traces: which format a file has, and its jobs in order of submission.
 
-Jobs come while lines are read. Order is restored among `window` jobs at a time: twice as many are held and
-sorted, the earlier half is handed on. A job that should have come before those is left out and counted, so
-that memory is bounded however long a file is and however badly it is sorted.
+Jobs come while lines are read. Order is restored among `window` jobs at a time: twice as many are
+held and sorted, the earlier half is handed on. A job that should have come before those is left out
+and counted, so that memory is bounded however long a file is and however badly it is sorted.
 """
 
 from collections.abc import Callable, Iterable, Iterator

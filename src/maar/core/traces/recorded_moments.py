@@ -1,9 +1,9 @@
 """What happened to pods, groups and all else in a recording, told apart from what the scheduler caused.
 
-The same walk is made twice: once to measure how long pods ran, once to let them arrive. A pod that was
-evicted comes again under its name, made by its controller or by the simulator that was recorded; it is the
-same pod. A group that was deleted and comes again under its name is another group: it gets a number, and its
-pods with it, since in a simulation the first may still be there.
+The same walk is made twice: once to measure how long pods ran, once to let them arrive. A pod that
+was evicted comes again under its name, made by its controller or by the simulator that was
+recorded; it is the same pod. A group that was deleted and comes again under its name is another
+group: it gets a number, and its pods with it, since in a simulation the first may still be there.
 """
 
 from collections.abc import Iterable, Iterator

@@ -1,13 +1,15 @@
 """A recording of a scheduler as a workload: the same jobs again, under another configuration.
 
-Objects are kept as they are, but for what the scheduler did to them: a pod arrives without a node, a group
-without a status. What was there at the first decision is there at the start of the simulation, pods on their
-nodes. Later changes of nodes, queues and priority classes happen when they happened. Objects whose state
-follows from decisions (claims, volumes, disruption budgets) are taken as they first were.
+Objects are kept as they are, but for what the scheduler did to them: a pod arrives without a node,
+a group without a status. What was there at the first decision is there at the start of the
+simulation, pods on their nodes. Later changes of nodes, queues and priority classes happen when
+they happened. Objects whose state follows from decisions (claims, volumes, disruption budgets) are
+taken as they first were.
 
-How long a pod runs is how long it ran, in all its runs that were not cut short by an eviction. One that still
-ran when the recording ended runs at least that long; one that had not started runs for as long as its
-annotation or deadline says, else it never ends. A pod that was deleted before it started is left out.
+How long a pod runs is how long it ran, in all its runs that were not cut short by an eviction. One
+that still ran when the recording ended runs at least that long; one that had not started runs for
+as long as its annotation or deadline says, else it never ends. A pod that was deleted before it
+started is left out.
 """
 
 from collections.abc import Callable, Iterable, Iterator

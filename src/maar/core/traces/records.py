@@ -1,8 +1,9 @@
 """Records of a trace, and the jobs that are made of them.
 
-Every format gives `TraceRecord`s; what is true of all formats is checked here: names that Kubernetes allows
-and that occur once, numbers in range, queues that exist, sizes that fit. Memory stays bounded however long
-the trace is: `SeenNames` keeps a bit for each of 64 neighbouring numbers, which is what ids are in practice.
+Every format gives `TraceRecord`s; what is true of all formats is checked here: names that
+Kubernetes allows and that occur once, numbers in range, queues that exist, sizes that fit. Memory
+stays bounded however long the trace is: `SeenNames` keeps a bit for each of 64 neighbouring
+numbers, which is what ids are in practice.
 """
 
 import re

@@ -1,8 +1,9 @@
 """Slurm's accounting: `sacct -a -P -X -o JobID,User,Account,Partition,Submit,Start,End,ElapsedRaw,...`.
 
-Fields are separated by `|`; the first line names them, in any order. What a job requested is in ReqTRES, and
-in AllocTRES where that is empty. The account, the partition, the QOS or the user is the queue. A time limit,
-in minutes, is the estimate. Steps of jobs (`123.batch`) are passed over: their job has a line.
+Fields are separated by `|`; the first line names them, in any order. What a job requested is in
+ReqTRES, and in AllocTRES where that is empty. The account, the partition, the QOS or the user is
+the queue. A time limit, in minutes, is the estimate. Steps of jobs (`123.batch`) are passed over:
+their job has a line.
 """
 
 from collections.abc import Iterator, Mapping

@@ -1,9 +1,9 @@
 """The Standard Workload Format, version 2.2, of the Parallel Workloads Archive: read and written.
 
-A line is a job: 18 numbers with blanks between, where -1 is "not known". Dialects have more fields after
-these, which are not read. Lines that start with `;` are a header at the top, and comments elsewhere. A job
-asks for what its user requested, or for what it got where that is not known. Statuses 2 to 4 are parts of a
-job that has a line of its own.
+A line is a job: 18 numbers with blanks between, where -1 is "not known". Dialects have more fields
+after these, which are not read. Lines that start with `;` are a header at the top, and comments
+elsewhere. A job asks for what its user requested, or for what it got where that is not known.
+Statuses 2 to 4 are parts of a job that has a line of its own.
 """
 
 import re

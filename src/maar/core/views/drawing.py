@@ -1,8 +1,8 @@
 """Trees as lines of text: branches, columns, and a bar that shows what is used beside what is deserved.
 
-A line is parts with styles, which are the names that terminals have for colours; whoever has none joins the
-texts. One column may hold bars: it takes the width that the others leave. A label that leaves no room for the
-columns gets a line of its own, so nothing is cut off.
+A line is parts with styles, which are the names that terminals have for colours; whoever has none
+joins the texts. One column may hold bars: it takes the width that the others leave. A label that
+leaves no room for the columns gets a line of its own, so nothing is cut off.
 """
 
 from collections.abc import Iterator, Mapping, Sequence

@@ -1,7 +1,7 @@
 """One flow or cron job as people read it: the graph of a flow's jobs with their phases, and what was made.
 
-A flow is drawn as a tree below its name. A job that waits for several stands below the one that is farthest
-from the start; the column AFTER has them all.
+A flow is drawn as a tree below its name. A job that waits for several stands below the one that is
+farthest from the start; the column AFTER has them all.
 """
 
 from collections.abc import Iterator, Mapping, Sequence

@@ -1,7 +1,7 @@
 """From rows back to objects: what decisions read of a cluster, and nothing else.
 
-Reading these objects gives the same rows again. What no decision reads is not in them: no environment, no
-images, no annotations of others.
+Reading these objects gives the same rows again. What no decision reads is not in them: no
+environment, no images, no annotations of others.
 """
 
 from collections.abc import Iterator

@@ -1,8 +1,8 @@
 """Plots as SVG, drawn by hand: scales, axes, lines, stacked areas, boxes.
 
-A plot has a title and a description that screen readers read. Its colours are classes of the page: `c0`, `c1`
-and so on, so that one drawing serves light and dark. Series differ by dashes too, not by colour alone.
-Coordinates are rounded to a tenth: the same numbers give the same bytes.
+A plot has a title and a description that screen readers read. Its colours are classes of the page:
+`c0`, `c1` and so on, so that one drawing serves light and dark. Series differ by dashes too, not by
+colour alone. Coordinates are rounded to a tenth: the same numbers give the same bytes.
 """
 
 from collections.abc import Iterable, Iterator, Sequence

@@ -1,10 +1,11 @@
 """Limits by cgroups (version 2), where this process may make them: in a delegated cgroup of its own.
 
-A cgroup that has processes cannot hand out controllers to cgroups below it. So the server moves itself into a
-cgroup of its own, `server`, beside which each container gets one. That works where nobody else is in the
-cgroup that it was started in: `systemd-run --user --scope -p Delegate=yes maar up --local`, a service with
-`Delegate=yes`, or a container of its own with a writable cgroup. Elsewhere limits are kept by looking at the
-processes, and the start says so.
+A cgroup that has processes cannot hand out controllers to cgroups below it. So the server moves
+itself into a cgroup of its own, `server`, beside which each container gets one. That works where
+nobody else is in the cgroup that it was started in:
+`systemd-run --user --scope -p Delegate=yes maar up --local`, a service with `Delegate=yes`, or a
+container of its own with a writable cgroup. Elsewhere limits are kept by looking at the processes,
+and the start says so.
 """
 
 import logging

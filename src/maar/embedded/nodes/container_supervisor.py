@@ -1,12 +1,12 @@
 """Runs one container as a process and stays until nothing is left of it: a program of its own.
 
-It uses the standard library alone, so that it starts in a few milliseconds. What to run is JSON in the file
-descriptor that its argument names. SIGTERM is passed on to the container, SIGUSR1 kills it.
-Lines of JSON report who supervises, that the container has started or why it could not, and at the end how
-it ended. They go to standard output, for the server that started it, and to a file, the record, for the
-server after that one: when standard input ends the server is gone, and the container runs on, to be found
-again. Where it may not run on, and where the record is removed, everything that descends from the container
-is killed.
+It uses the standard library alone, so that it starts in a few milliseconds. What to run is JSON in
+the file descriptor that its argument names. SIGTERM is passed on to the container, SIGUSR1 kills
+it. Lines of JSON report who supervises, that the container has started or why it could not, and at
+the end how it ended. They go to standard output, for the server that started it, and to a file, the
+record, for the server after that one: when standard input ends the server is gone, and the
+container runs on, to be found again. Where it may not run on, and where the record is removed,
+everything that descends from the container is killed.
 """
 
 import contextlib

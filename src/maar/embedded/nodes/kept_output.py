@@ -1,9 +1,9 @@
 """The output of pods that are gone: kept for a while, with an index.
 
-Every pod has a folder in `logs`, `<namespace>_<pod>_<uid>`, with a file for each run of a container,
-`<container>/<run>.log`. While the pod exists its files are bounded one by one. Once it is gone its folder
-stays, with a line in `logs/index.jsonl`, until it is too old or all such folders together are too large; the
-oldest go first.
+Every pod has a folder in `logs`, `<namespace>_<pod>_<uid>`, with a file for each run of a
+container, `<container>/<run>.log`. While the pod exists its files are bounded one by one. Once it
+is gone its folder stays, with a line in `logs/index.jsonl`, until it is too old or all such folders
+together are too large; the oldest go first.
 """
 
 import json

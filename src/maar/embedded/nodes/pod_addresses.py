@@ -1,10 +1,11 @@
 """Addresses of pods on this machine: each pod has one of the loopback network, computed from its name.
 
-Host names of a job, `<job>-<task>-<index>.<job>`, cannot be given to the resolver of this machine without
-root. But a pod may listen on any address 127.x.y.z, so the address is a function of the name, and a container
-gets addresses where its manifest has such names (`substitution`). The pods of a task have consecutive
-addresses, so that they differ; those of different tasks differ but for a chance of one in thousands. A pod
-that listens on all addresses takes its port from all others, as there is but one machine.
+Host names of a job, `<job>-<task>-<index>.<job>`, cannot be given to the resolver of this machine
+without root. But a pod may listen on any address 127.x.y.z, so the address is a function of the
+name, and a container gets addresses where its manifest has such names (`substitution`). The pods of
+a task have consecutive addresses, so that they differ; those of different tasks differ but for a
+chance of one in thousands. A pod that listens on all addresses takes its port from all others, as
+there is but one machine.
 """
 
 import hashlib

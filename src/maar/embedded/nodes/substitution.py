@@ -1,9 +1,9 @@
 """What a container's words and variables mean on this machine: mount paths are folders, host names addresses.
 
-Without root nothing can be mounted, and no name can be given to the resolver. So paths that the container's
-volume mounts name, and host names of its job, are replaced in its command, arguments and variables, and host
-names also in files of ConfigMaps. What a program has inside itself cannot be reached: it finds folders in
-MAAR_VOLUME_<NAME>.
+Without root nothing can be mounted, and no name can be given to the resolver. So paths that the
+container's volume mounts name, and host names of its job, are replaced in its command, arguments
+and variables, and host names also in files of ConfigMaps. What a program has inside itself cannot
+be reached: it finds folders in MAAR_VOLUME_<NAME>.
 """
 
 import re

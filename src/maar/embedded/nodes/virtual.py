@@ -1,6 +1,7 @@
 """A kubelet for all virtual nodes at once: pods start, run as long as they say, and end as they say.
 
-Time costs nothing here: there is one heap of what is due, and no task, timer or thread for a pod or a node.
+Time costs nothing here: there is one heap of what is due, and no task, timer or thread for a pod or
+a node.
 """
 
 import asyncio

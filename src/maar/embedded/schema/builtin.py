@@ -1,7 +1,7 @@
 """What `tools/api_schemas` has generated: the types of the built-in kinds, and what clients read.
 
-`api.json` has every type once, as OpenAPI writes it, and the documents of discovery and of OpenAPI. Types are
-made into schemas when they are first used.
+`api.json` has every type once, as OpenAPI writes it, and the documents of discovery and of OpenAPI.
+Types are made into schemas when they are first used.
 """
 
 from collections.abc import Mapping

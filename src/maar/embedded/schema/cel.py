@@ -1,6 +1,7 @@
 """The rules of custom kinds: expressions in CEL, evaluated at every place that has some.
 
-The engine is a library; what Kubernetes adds to the language (quantities, more about lists) is added here.
+The engine is a library; what Kubernetes adds to the language (quantities, more about lists) is
+added here.
 """
 
 import re

@@ -5,8 +5,8 @@ its schema is valid. What has not may still be valid: there is a null in it, or 
 unusual notation. In doubt a shape is too narrow, never too wide.
 
 Then slow walks find out, and make the messages. Built-in kinds, and the metadata of all kinds, are
-read as Go types; a value that does not fit is reported with the message of Go's decoder. The rest of
-a custom kind is checked against its schema, later and with other messages.
+read as Go types; a value that does not fit is reported with the message of Go's decoder. The rest
+of a custom kind is checked against its schema, later and with other messages.
 """
 
 from collections.abc import Iterator

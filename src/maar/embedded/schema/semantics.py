@@ -1,8 +1,8 @@
 """What an API server checks in code: names of all objects, and the rules of the built-in kinds.
 
-Of the rules that Kubernetes has, those are here that protect Maar and its nodes, and those that catch what
-people mistype. ReplicaSets and StatefulSets have none: nothing here creates their pods, and a pod is checked
-when it is created.
+Of the rules that Kubernetes has, those are here that protect Maar and its nodes, and those that
+catch what people mistype. ReplicaSets and StatefulSets have none: nothing here creates their pods,
+and a pod is checked when it is created.
 """
 
 from collections.abc import Callable, Iterator

@@ -1,7 +1,8 @@
 """Changes made for real, where the console was started with --allow-writes: with the viewer's own rights.
 
-All are tried with server-side dry runs first; only where the server takes every one of them are they made.
-What comes after a queue that is made by the same change may need it, and cannot be tried before.
+All are tried with server-side dry runs first; only where the server takes every one of them are
+they made. What comes after a queue that is made by the same change may need it, and cannot be tried
+before.
 """
 
 from collections.abc import Sequence

@@ -1,7 +1,8 @@
 """A day of samples in a small file: SQLite, a row for each, the oldest deleted in the same transaction.
 
-A console that is killed loses at most the sample that it was writing: SQLite's log is replayed at the next
-start. A file that is no database, or a damaged one, is set aside under another name, and a new one is begun.
+A console that is killed loses at most the sample that it was writing: SQLite's log is replayed at
+the next start. A file that is no database, or a damaged one, is set aside under another name, and a
+new one is begun.
 """
 
 import sqlite3

@@ -1,8 +1,8 @@
 """The places of waiting pod groups in the order of their queues, for the rows of jobs.
 
-They are worked out for all at once, by a decision on the whole cluster, while somebody looks at jobs: at most
-every half minute, and never for more than a twentieth of the time. All viewers who may read everything that
-the order depends on are given the same.
+They are worked out for all at once, by a decision on the whole cluster, while somebody looks at
+jobs: at most every half minute, and never for more than a twentieth of the time. All viewers who
+may read everything that the order depends on are given the same.
 """
 
 import asyncio

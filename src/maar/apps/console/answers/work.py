@@ -1,7 +1,8 @@
 """Answers that take long: in threads, few at a time, so that pages and rows of everybody go on.
 
-A thread cannot be ended from outside. So work is told whether its answer is still wanted, and what takes many
-decisions looks after each of them; whoever waits is answered when the time is over, whatever the work does.
+A thread cannot be ended from outside. So work is told whether its answer is still wanted, and what
+takes many decisions looks after each of them; whoever waits is answered when the time is over,
+whatever the work does.
 """
 
 import asyncio

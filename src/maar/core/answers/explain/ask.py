@@ -1,9 +1,9 @@
 """Why a job, a pod group or a pod is as it is: what decided it, as data.
 
-One decision is made on the present, as the scheduler would make it, and everything is read from that one: the
-reason, the place in the order with its terms, what each node lacks, by which rule the group runs and who
-could take its place. What has to be decided again, the smallest change and the planned start, is asked for by
-itself (`Explainer.changes`, `Explainer.start`).
+One decision is made on the present, as the scheduler would make it, and everything is read from
+that one: the reason, the place in the order with its terms, what each node lacks, by which rule the
+group runs and who could take its place. What has to be decided again, the smallest change and the
+planned start, is asked for by itself (`Explainer.changes`, `Explainer.start`).
 """
 
 from collections.abc import Callable, Iterable

@@ -1,9 +1,10 @@
 """Whether a group starts on a cluster that is changed a little, again and again, without reading it anew.
 
-The answer is that of the future (`future.py`): all decisions of the present, until one changes nothing. But
-the first of them says it in most cases. Either the group starts with it, or nothing does: then the next one
-would be the same. So one engine is kept, is fed what a change makes different, decides once, and is fed the
-objects as they were. Only where the first decision changes something else is a future made of all objects.
+The answer is that of the future (`future.py`): all decisions of the present, until one changes
+nothing. But the first of them says it in most cases. Either the group starts with it, or nothing
+does: then the next one would be the same. So one engine is kept, is fed what a change makes
+different, decides once, and is fed the objects as they were. Only where the first decision changes
+something else is a future made of all objects.
 """
 
 from collections.abc import Sequence

@@ -1,11 +1,11 @@
 """The place of a pod group in the order of turns, and the terms that the order follows from.
 
-The order is that of the cycle itself (`core/cycle/turn_order.py`): the terms are its keys, read before the
-first turn is taken. A turn that places pods changes the shares of those above it. So the place is exact until
-somebody before the group is placed, which in a full cluster is nobody.
+The order is that of the cycle itself (`core/cycle/turn_order.py`): the terms are its keys, read
+before the first turn is taken. A turn that places pods changes the shares of those above it. So the
+place is exact until somebody before the group is placed, which in a full cluster is nobody.
 
-A group has a place in one of three orders: of those that wait for admission; of those whose queues stay
-within what they deserve; and where its queue would not, of those that borrow what is idle.
+A group has a place in one of three orders: of those that wait for admission; of those whose queues
+stay within what they deserve; and where its queue would not, of those that borrow what is idle.
 """
 
 from collections import Counter

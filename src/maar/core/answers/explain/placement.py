@@ -1,9 +1,9 @@
 """Why a group that runs is where it is, and who could take its place.
 
-Which rule a group runs by follows from what its queue uses now: within a guarantee, within what it deserves,
-on what is lent to it, or on loan, where the group alone is more than its queue deserves. Who could take its
-place is asked of the actions themselves: of every group that waits when reclaim or preempt begins, whether it
-may take the unit that this group would give next.
+Which rule a group runs by follows from what its queue uses now: within a guarantee, within what it
+deserves, on what is lent to it, or on loan, where the group alone is more than its queue deserves.
+Who could take its place is asked of the actions themselves: of every group that waits when reclaim
+or preempt begins, whether it may take the unit that this group would give next.
 """
 
 from typing import Final, Literal

@@ -1,17 +1,17 @@
 """Planned starts: when each waiting group starts, how sure that is, and what it waits for.
 
-The problem. Users ask when their job starts. Nobody can know what will be submitted and what will fail; what
-can be said is when it starts if nothing else happens: the engine goes on deciding from the objects as they
-are, and pods end when they are expected to (docs/planned-starts.md).
+The problem. Users ask when their job starts. Nobody can know what will be submitted and what will
+fail; what can be said is when it starts if nothing else happens: the engine goes on deciding from
+the objects as they are, and pods end when they are expected to (docs/planned-starts.md).
 
-How it works. The future is simulated until all groups in question have started, or nothing more can happen.
-A group starts with the first decision that binds pods of it. That start is as sure as the ends of all pods
-that ran before: an end that is moved by a second can change every decision after it. So it is exact where
-all of them are stated, and where it starts at once. Pods of DaemonSets and of the system do not count: they
-run for ever.
+How it works. The future is simulated until all groups in question have started, or nothing more can
+happen. A group starts with the first decision that binds pods of it. That start is as sure as the
+ends of all pods that ran before: an end that is moved by a second can change every decision after
+it. So it is exact where all of them are stated, and where it starts at once. Pods of DaemonSets and
+of the system do not count: they run for ever.
 
-A group that does not start is unknown, because of pods that run for ever as far as anybody knows, or because
-the engine refuses it whoever ends.
+A group that does not start is unknown, because of pods that run for ever as far as anybody knows,
+or because the engine refuses it whoever ends.
 """
 
 from collections.abc import Callable, Collection, Iterable, Mapping

@@ -1,8 +1,8 @@
 """Planned starts that are worked out now, and those in the status of pod groups: one time is shown of both.
 
-The scheduler writes a start again only when it has moved by more than a minute and by more than a tenth of
-the time to come: with every pod that ends all later starts may move a little. Whoever works a start out
-anew shows the time in the status until then, so that all pages show the same.
+The scheduler writes a start again only when it has moved by more than a minute and by more than a
+tenth of the time to come: with every pod that ends all later starts may move a little. Whoever
+works a start out anew shows the time in the status until then, so that all pages show the same.
 """
 
 from collections.abc import Iterable, Mapping

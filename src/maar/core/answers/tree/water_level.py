@@ -1,9 +1,10 @@
 """Why a queue gets what it gets of a budget, as a drawing: the siblings side by side, filled to one level.
 
-A column for each sibling, as wide as it weighs; the height is the amount for each of weight, so that the
-filled area is what the sibling deserves. What is guaranteed is filled first. Then all are filled together
-until the budget is used up: those that are full at their ceiling stay below the level, those whose guarantee,
-soft ones included, is more stand above it. A ceiling above the drawing is cut off.
+A column for each sibling, as wide as it weighs; the height is the amount for each of weight, so
+that the filled area is what the sibling deserves. What is guaranteed is filled first. Then all are
+filled together until the budget is used up: those that are full at their ceiling stay below the
+level, those whose guarantee, soft ones included, is more stand above it. A ceiling above the
+drawing is cut off.
 """
 
 from collections.abc import Sequence

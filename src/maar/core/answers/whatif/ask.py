@@ -1,8 +1,9 @@
 """What a change would do: the cluster as it comes to rest without the change, and with it.
 
-First the cluster decides until nothing changes, as it would do anyway. Then the change is made, and it
-decides again until nothing changes. What differs between the two is what the change does; pods that are
-evicted on the way are what it costs. Later starts follow from expected run times, in both futures alike.
+First the cluster decides until nothing changes, as it would do anyway. Then the change is made, and
+it decides again until nothing changes. What differs between the two is what the change does; pods
+that are evicted on the way are what it costs. Later starts follow from expected run times, in both
+futures alike.
 """
 
 from collections import Counter

@@ -1,7 +1,8 @@
 """Changes of a what-if as what one would send to a cluster to make them: patches, creations, deletions.
 
-A patch has the fields that are changed and no others, so that it does not undo what somebody else has changed
-meanwhile. Admission of the cluster itself judges it then; `changes.py` has judged it before.
+A patch has the fields that are changed and no others, so that it does not undo what somebody else
+has changed meanwhile. Admission of the cluster itself judges it then; `changes.py` has judged it
+before.
 """
 
 from collections.abc import Iterable, Sequence

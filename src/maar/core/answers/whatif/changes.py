@@ -1,8 +1,9 @@
 """Changes that one may ask about, and what they make of the objects of a cluster.
 
-Every change is judged by the rules of admission, so that one that a cluster would refuse is refused here with
-the same sentence. What controllers do at once belongs to a change: pods of a drained node that have an owner
-are made again, groups follow their jobs. What the scheduler makes of it is not decided here.
+Every change is judged by the rules of admission, so that one that a cluster would refuse is refused
+here with the same sentence. What controllers do at once belongs to a change: pods of a drained node
+that have an owner are made again, groups follow their jobs. What the scheduler makes of it is not
+decided here.
 """
 
 from collections.abc import Iterable

@@ -1,6 +1,7 @@
 """Fields of objects as people name them, such as `guarantee.resource.cpu`: where they are, and their types.
 
-A name of a resource, a label or an annotation may have dots itself; so below a map all the rest is one key.
+A name of a resource, a label or an annotation may have dots itself; so below a map all the rest is
+one key.
 """
 
 from difflib import get_close_matches

@@ -1,7 +1,8 @@
 """The objects of a cluster while changes are made to them, and admission, which judges every change.
 
-Nothing is judged until a change asks for it: then admission learns the cluster once, and every object after
-that which is changed, so that a later change is judged as on a cluster that has the earlier ones.
+Nothing is judged until a change asks for it: then admission learns the cluster once, and every
+object after that which is changed, so that a later change is judged as on a cluster that has the
+earlier ones.
 """
 
 from collections.abc import Iterable, Iterator

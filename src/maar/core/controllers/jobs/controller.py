@@ -2,10 +2,12 @@
 
 A look at a job goes through these steps and ends at the first that has something to write:
 
-1. A Command to it, the oldest first, or a policy that is due, or a change of phase that follows from its
-   pods: the new status is written, and nothing else. It is a decision, and must not be lost.
-2. What the phase asks for. While it is Pending or Running: the objects of its plugins, its claims, its pod
-   group, and its pods once the group is admitted. While it restarts or ends: the pods that have to go.
+1. A Command to it, the oldest first, or a policy that is due, or a change of phase that follows
+   from its pods: the new status is written, and nothing else. It is a decision, and must not be
+   lost.
+2. What the phase asks for. While it is Pending or Running: the objects of its plugins, its claims,
+   its pod group, and its pods once the group is admitted. While it restarts or ends: the pods that
+   have to go.
 3. Counters, and why it waits.
 
 All of it follows from stored objects. A write that the API server refuses is tried again, and is

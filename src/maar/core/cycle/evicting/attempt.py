@@ -1,47 +1,51 @@
 """The search for victims: units are taken until the beneficiary fits, then those not needed are put back.
 
-The problem. A group (the beneficiary) waits, which its queue's share (reclaim) or its priority or namespace
-(preempt) entitles to run. Wanted are victims, as few and as unimportant as possible, so that all pods of its
-next turn find nodes. What may be evicted depends on the victims so far: each lowers the share of its queue.
+The problem. A group (the beneficiary) waits, which its queue's share (reclaim) or its priority or
+namespace (preempt) entitles to run. Wanted are victims, as few and as unimportant as possible, so
+that all pods of its next turn find nodes. What may be evicted depends on the victims so far: each
+lowers the share of its queue.
 
-How it works. Victims come in units, a surplus pod or a whole gang (`units.py`). The units of a leaf are kept
-in the order in which they are evicted (`unit_pool.py`), and the leaves come in the order that the action
-gives (`leaves`). An attempt, all of it in trials of the state,
+How it works. Victims come in units, a surplus pod or a whole gang (`units.py`). The units of a leaf
+are kept in the order in which they are evicted (`unit_pool.py`), and the leaves come in the order
+that the action gives (`leaves`). An attempt, all of it in trials of the state,
 
-1. takes the first unit that may be taken, until the pods fit; shares have changed, so the order is read again
-   after every unit;
+1. takes the first unit that may be taken, until the pods fit; shares have changed, so the order is
+   read again after every unit;
 2. drops units that are not needed, from the one taken last (the most important) to the first;
-3. where some were dropped, checks that the rest may still be taken, one after the other, and that the pods
-   fit.
+3. where some were dropped, checks that the rest may still be taken, one after the other, and that
+   the pods fit.
 
-Units that are first in the order may be spread over many nodes, and their queues may have nothing more to
-give before any one node has room. So when steps 1 to 3 fail for the whole cluster, they are repeated for
-single nodes, with the units of that node alone. Nothing is evicted before an attempt has succeeded; then the
-victims are evicted and their room is promised (nominated) to the pods in one step.
+Units that are first in the order may be spread over many nodes, and their queues may have nothing
+more to give before any one node has room. So when steps 1 to 3 fail for the whole cluster, they are
+repeated for single nodes, with the units of that node alone. Nothing is evicted before an attempt
+has succeeded; then the victims are evicted and their room is promised (nominated) to the pods in
+one step.
 
 Invariants.
-- A failed attempt leaves the state, the pools and the disruption budgets exactly as they were. Pools and
-  budgets are not part of the state's trials: `_put_back` restores them.
+- A failed attempt leaves the state, the pools and the disruption budgets exactly as they were.
+  Pools and budgets are not part of the state's trials: `_put_back` restores them.
 - No unit leaves a gang with fewer pods than its minimum: it has all of it, or only what is above.
-- Each unit of the result may be taken after those before it, and without it the pods would not fit. A
-  smaller set of other units may exist.
-- What all comparisons start from (`reserved_before`, and the shares of the subclasses) is read before the
-  first unit is taken.
+- Each unit of the result may be taken after those before it, and without it the pods would not fit.
+  A smaller set of other units may exist.
+- What all comparisons start from (`reserved_before`, and the shares of the subclasses) is read
+  before the first unit is taken.
 
-Complexity. With V units taken, V + 1 placements of the pods to find them, and one to check; but where many
-units are taken, amounts decide first whether a placement can exist, so that few are tried (`promises.py`). To
-drop a unit costs its own steps and, where amounts do not decide, a placement (`trimming.py`). A placement
-costs its own steps only, not a copy of the cluster. What keeps V and the number of searches small: namespaces
-without a possible victim are skipped (`may_be_victim`); a unit like one that was refused is not tested again
-in the same pass (`refusal`); groups with the same `equivalence_key`, and those that ask for more than one
-that failed, fail without a search until one succeeds (`evict.py`, `failures.py`); a search ends where all
-that it can still take would not free enough (`_may_fit`); single nodes are left out where even all units of
-the leaves would not (`single_nodes.py`).
+Complexity. With V units taken, V + 1 placements of the pods to find them, and one to check; but
+where many units are taken, amounts decide first whether a placement can exist, so that few are
+tried (`promises.py`). To drop a unit costs its own steps and, where amounts do not decide, a
+placement (`trimming.py`). A placement costs its own steps only, not a copy of the cluster. What
+keeps V and the number of searches small: namespaces without a possible victim are skipped
+(`may_be_victim`); a unit like one that was refused is not tested again in the same pass
+(`refusal`); groups with the same `equivalence_key`, and those that ask for more than one that
+failed, fail without a search until one succeeds (`evict.py`, `failures.py`); a search ends where
+all that it can still take would not free enough (`_may_fit`); single nodes are left out where even
+all units of the leaves would not (`single_nodes.py`).
 
 Why not otherwise? The smallest set of victims is a packing problem, with no fast exact solution.
-kube-scheduler removes all less important pods of one node and puts back as many as it can; that knows neither
-gangs, which need several nodes and are evicted whole, nor queues, whose shares bound how many may go. The
-laws that the result obeys are in docs/specification/eviction.md. Decision record 10.
+kube-scheduler removes all less important pods of one node and puts back as many as it can; that
+knows neither gangs, which need several nodes and are evicted whole, nor queues, whose shares bound
+how many may go. The laws that the result obeys are in docs/specification/eviction.md. Decision
+record 10.
 """
 
 from collections import Counter

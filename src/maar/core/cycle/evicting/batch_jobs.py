@@ -1,9 +1,10 @@
 """Jobs of batch/v1 in a cycle: which of their pods go alone, which Jobs are suspended, and which are resumed.
 
-For the controller of such a Job a pod that was evicted has failed: a few evictions end the Job for good, and
-before that each delays the pods that come next. Pods of a Job that is suspended are deleted without being
-counted. So a Job goes as a whole, by being suspended, but for surplus pods that its own rules let go.
-What is known of a suspended Job, and of its pods to come, is in `core/tables/batch_jobs.py`.
+For the controller of such a Job a pod that was evicted has failed: a few evictions end the Job for
+good, and before that each delays the pods that come next. Pods of a Job that is suspended are
+deleted without being counted. So a Job goes as a whole, by being suspended, but for surplus pods
+that its own rules let go. What is known of a suspended Job, and of its pods to come, is in
+`core/tables/batch_jobs.py`.
 """
 
 from collections import Counter

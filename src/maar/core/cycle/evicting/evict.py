@@ -1,8 +1,8 @@
 """Evictions: every group that waits, in allocate's order, tries to make room until none succeeds.
 
-Thousands may wait, and they are of few classes (`classes.py`). A class whose first member fails has no more
-turns until another group succeeds: all its members would have failed in theirs (`eviction_turns.py`). Until
-then all with the same equivalence key fail too, and are not tried.
+Thousands may wait, and they are of few classes (`classes.py`). A class whose first member fails has
+no more turns until another group succeeds: all its members would have failed in theirs
+(`eviction_turns.py`). Until then all with the same equivalence key fail too, and are not tried.
 """
 
 from maar.core.cycle.evicting.attempt import Attempt

@@ -1,23 +1,26 @@
 """The order of turns in an action that evicts: which members of failed classes have turns after a success.
 
-The problem. By definition every group has a turn of its own, in order, and one that has failed has no other.
-A turn that fails changes nothing, so until one succeeds all members of a class fail as its first member does.
-Which of them would have had their turn before the success, and which come after it and may succeed now?
+The problem. By definition every group has a turn of its own, in order, and one that has failed has
+no other. A turn that fails changes nothing, so until one succeeds all members of a class fail as
+its first member does. Which of them would have had their turn before the success, and which come
+after it and may succeed now?
 
-How it works. A class that fails leaves the order and is noted. When a turn succeeds, each class that has
-failed since the last success is divided: the members whose turn would have come before have failed, and the
-others are put back into the order. Between two successes no share changes. Therefore
+How it works. A class that fails leaves the order and is noted. When a turn succeeds, each class
+that has failed since the last success is divided: the members whose turn would have come before
+have failed, and the others are put back into the order. Between two successes no share changes.
+Therefore
 
-- a leaf has all its turns before the next leaf has one: classes that failed in another leaf have failed;
+- a leaf has all its turns before the next leaf has one: classes that failed in another leaf have
+  failed;
 - in the namespace of the group that succeeded, members before it in the order have failed;
 - a namespace that uses less per weight has had all its turns;
-- of namespaces that use the same the one with the oldest waiting group goes first. The groups of a namespace
-  have their turns in their order, each at the age of the oldest that has not had its turn. That age only
-  rises. So the turns of two namespaces are merged by it, and a member has failed if its turn comes at an
-  earlier age than the success.
+- of namespaces that use the same the one with the oldest waiting group goes first. The groups of a
+  namespace have their turns in their order, each at the age of the oldest that has not had its
+  turn. That age only rises. So the turns of two namespaces are merged by it, and a member has
+  failed if its turn comes at an earlier age than the success.
 
-The classes of a leaf are read when its turn comes. Where one look at each of its blocks tells that none of
-them can succeed, and no other group of the leaf waits, all have failed.
+The classes of a leaf are read when its turn comes. Where one look at each of its blocks tells that
+none of them can succeed, and no other group of the leaf waits, all have failed.
 
 Complexity. A failure costs O(1), a success a search in each class that failed since the last one.
 """

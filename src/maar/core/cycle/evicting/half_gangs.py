@@ -1,11 +1,12 @@
 """Half gangs that wait for each other: cleanup lets one of them start with what others of them hold.
 
-When a node is drained or lost, gangs keep some of their pods. Each may hold what the next one lacks: none can
-do its work and none ends, for ever. Nobody else is entitled to what they hold, so neither reclaim nor preempt
-acts. The first in allocate's order that becomes ready within what its queue deserves gets its room from the
-others, the last in the order first, whole gangs and no more than are needed. Where none does, what allocate
-would lend counts: then only those give room that would be above what their queues deserve too, so that nobody
-who is entitled pays for a loan, and nobody who had to go may take it back.
+When a node is drained or lost, gangs keep some of their pods. Each may hold what the next one
+lacks: none can do its work and none ends, for ever. Nobody else is entitled to what they hold, so
+neither reclaim nor preempt acts. The first in allocate's order that becomes ready within what its
+queue deserves gets its room from the others, the last in the order first, whole gangs and no more
+than are needed. Where none does, what allocate would lend counts: then only those give room that
+would be above what their queues deserve too, so that nobody who is entitled pays for a loan, and
+nobody who had to go may take it back.
 """
 
 from collections.abc import Iterable, Sequence

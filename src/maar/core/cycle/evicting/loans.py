@@ -1,10 +1,10 @@
 """Loans: units that alone exceed what their queue deserves, and so can never run within it.
 
-Of such a unit reclaim asks only that its queue is overused, and for all other units it counts as if those on
-loan were gone: what a queue has within its share is not evicted for the queue's loans.
+Of such a unit reclaim asks only that its queue is overused, and for all other units it counts as if
+those on loan were gone: what a queue has within its share is not evicted for the queue's loans.
 
-A unit is part of what its group uses, so a queue without a group that uses more than the queue deserves has
-nothing on loan. Most queues have none, and their units are not looked at.
+A unit is part of what its group uses, so a queue without a group that uses more than the queue
+deserves has nothing on loan. Most queues have none, and their units are not looked at.
 """
 
 from collections.abc import Collection, Iterator, Mapping

@@ -1,11 +1,12 @@
 """Minimum run times: until when pods are protected from an action, and from which beneficiaries.
 
-A queue's `preemptMinRuntime` and `reclaimMinRuntime` protect a pod from that action for so long after it has
-started and its group has become ready. When that was is read from the start times of the group's pods, as
-they were when the cycle began; nothing is stored. A pod that is bound and has no start time yet has just
-started. The rule protects no starving group (`units.py`), and no pod from a beneficiary that is not ready and
-has itself waited for that long. So it divides beneficiaries by the longest of the minimum run times in force
-that they have waited for (`waited`): for equal ones the same pods are protected.
+A queue's `preemptMinRuntime` and `reclaimMinRuntime` protect a pod from that action for so long
+after it has started and its group has become ready. When that was is read from the start times of
+the group's pods, as they were when the cycle began; nothing is stored. A pod that is bound and has
+no start time yet has just started. The rule protects no starving group (`units.py`), and no pod
+from a beneficiary that is not ready and has itself waited for that long. So it divides
+beneficiaries by the longest of the minimum run times in force that they have waited for (`waited`):
+for equal ones the same pods are protected.
 """
 
 from bisect import bisect_right

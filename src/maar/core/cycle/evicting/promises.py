@@ -1,11 +1,12 @@
 """The nodes that the pods of a turn are promised together, in room that others leave; see `attempt.py`.
 
-Amounts alone often tell whether there are such nodes, and a search asks that for every unit that it takes or
-puts back. So where many leave, it is counted how many pods of each shape the nodes have room for, and how
-much of each resource; only nodes that have changed are counted again.
+Amounts alone often tell whether there are such nodes, and a search asks that for every unit that it
+takes or puts back. So where many leave, it is counted how many pods of each shape the nodes have
+room for, and how much of each resource; only nodes that have changed are counted again.
 
-Invariants. What is counted is never less than what a placement can use, so that too little of it means that
-none exists. Where pods have one shape and nothing but their shape matters, enough means that one exists.
+Invariants. What is counted is never less than what a placement can use, so that too little of it
+means that none exists. Where pods have one shape and nothing but their shape matters, enough means
+that one exists.
 """
 
 from collections import Counter

@@ -1,15 +1,16 @@
 """When an attempt that failed would succeed, if nothing changes but the time.
 
-The problem. Units may be left out of a search because of minimum run times alone (`min_runtimes.py`). Then
-the group has the reason VictimsProtectedUntil with the earliest time from which there is a lawful set, and
-the scheduler decides again at that time.
+The problem. Units may be left out of a search because of minimum run times alone
+(`min_runtimes.py`). Then the group has the reason VictimsProtectedUntil with the earliest time from
+which there is a lawful set, and the scheduler decides again at that time.
 
-How it works. As time passes units are only added: what is lawful once remains so. So the times at which a
-minimum run time ends are sorted, the search is done at the last of them, and if it succeeds there, by
-bisection. A beneficiary becomes free to take younger pods by its own waiting too. That differs between groups
-that are alike otherwise, so the earliest time is kept for each length of waiting that matters (`lengths`),
-and for one group it is the earliest at which it has waited for so long and there is a lawful set for those
-that have. Attempts with equal equivalence keys share these times.
+How it works. As time passes units are only added: what is lawful once remains so. So the times at
+which a minimum run time ends are sorted, the search is done at the last of them, and if it succeeds
+there, by bisection. A beneficiary becomes free to take younger pods by its own waiting too. That
+differs between groups that are alike otherwise, so the earliest time is kept for each length of
+waiting that matters (`lengths`), and for one group it is the earliest at which it has waited for so
+long and there is a lawful set for those that have. Attempts with equal equivalence keys share these
+times.
 """
 
 from bisect import bisect_left

@@ -1,8 +1,8 @@
 """Single nodes whose units alone may make room: where a search of the whole cluster fails, they are tried.
 
-A node is left out where even all pods of the leaves that may have victims would not free enough there, and
-where no unit that may be taken is on it alone. Where there are few units their nodes are looked up, and else
-the units of one node after the other, as long as none has given room.
+A node is left out where even all pods of the leaves that may have victims would not free enough
+there, and where no unit that may be taken is on it alone. Where there are few units their nodes are
+looked up, and else the units of one node after the other, as long as none has given room.
 """
 
 from collections import Counter

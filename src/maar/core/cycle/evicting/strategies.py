@@ -1,8 +1,8 @@
 """The laws by which a unit may be evicted, each a function of what it compares.
 
-Shares are floats, and a law holds or not by which of two is the larger. So what a share is of, and at which
-time, is part of its type: arguments that are exchanged do not type-check. docs/specification/eviction.md says
-what is right, and `attempt.py` how victims are sought.
+Shares are floats, and a law holds or not by which of two is the larger. So what a share is of, and
+at which time, is part of its type: arguments that are exchanged do not type-check.
+docs/specification/eviction.md says what is right, and `attempt.py` how victims are sought.
 """
 
 from collections.abc import Collection

@@ -1,14 +1,15 @@
 """Dropping the units of a search that are not needed; see `attempt.py`.
 
-The problem. Units were taken until the beneficiary fitted, and some of them are not needed, because others
-gave the room. From the one taken last, the most important, to the first, each is put back if the pods fit
-without it and those dropped before.
+The problem. Units were taken until the beneficiary fitted, and some of them are not needed, because
+others gave the room. From the one taken last, the most important, to the first, each is put back if
+the pods fit without it and those dropped before.
 
-How it works. All units are gone when it begins. In one trial each in turn is put back and, where it is
-needed, evicted again. So a test costs the steps of one unit, and not of all of them, and amounts decide most
-tests (`promises.py`): where the pods do not use what the unit frees, they stay where they are; where too
-little is left, no placement exists. Only in between the pods are placed again. The result, and the nodes that
-are found, are those of placing all pods for every unit; a test compares them.
+How it works. All units are gone when it begins. In one trial each in turn is put back and, where it
+is needed, evicted again. So a test costs the steps of one unit, and not of all of them, and amounts
+decide most tests (`promises.py`): where the pods do not use what the unit frees, they stay where
+they are; where too little is left, no placement exists. Only in between the pods are placed again.
+The result, and the nodes that are found, are those of placing all pods for every unit; a test
+compares them.
 """
 
 from collections import Counter

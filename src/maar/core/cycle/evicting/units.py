@@ -1,25 +1,28 @@
 """Victims come in units: a surplus pod, or a whole gang; no gang keeps too few pods.
 
-The problem. A gang that loses one pod too many does no work and still holds its nodes. So a search for
-victims must not choose among pods, but among sets of pods that may go without harm to the rest.
+The problem. A gang that loses one pod too many does no work and still holds its nodes. So a search
+for victims must not choose among pods, but among sets of pods that may go without harm to the rest.
 
 The units of a group, in the order in which it gives them:
 
-1. Of a starving group (fewer pods than its standing minimum) all pods are one unit: they do no work.
-2. Of a ready group each surplus pod, above the standing minimum, is a unit. The youngest goes first,
-   which is the reverse of the order of placing. What stays must keep the minimum of each task too.
+1. Of a starving group (fewer pods than its standing minimum) all pods are one unit: they do no
+   work.
+2. Of a ready group each surplus pod, above the standing minimum, is a unit. The youngest goes
+   first, which is the reverse of the order of placing. What stays must keep the minimum of each
+   task too.
 3. Then the whole gang is one unit.
 
 A protected pod stays, and so does its gang, which gives only surplus. The same holds for a pod that
 this cycle has bound. A group that is promised room gives nothing: it would lose what its promise is
 for. Pods of a Job of batch/v1 are surplus only where the Job survives it (`batch_jobs.py`).
 
-Invariants. Units of a group do not overlap. A unit is valid until a step changes its group; the pools
-compute it again then (`unit_pool.py`). Its rank (starving first, then the lower priority, then surplus)
-depends on the group alone, so pools are sorted by it.
+Invariants. Units of a group do not overlap. A unit is valid until a step changes its group; the
+pools compute it again then (`unit_pool.py`). Its rank (starving first, then the lower priority,
+then surplus) depends on the group alone, so pools are sorted by it.
 
-Complexity. A unit costs one pass over the pods of its group. Where the row alone tells that all pods
-are one unit (`is_whole`), no state of the group is made, and most groups of a full cluster are such.
+Complexity. A unit costs one pass over the pods of its group. Where the row alone tells that all
+pods are one unit (`is_whole`), no state of the group is made, and most groups of a full cluster are
+such.
 """
 
 from collections.abc import Collection, Iterator, Sequence

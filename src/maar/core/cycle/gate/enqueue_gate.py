@@ -1,7 +1,7 @@
 """The gate of enqueue: what counts as admitted, and what ceilings, deserved or a guarantee have room for.
 
-What is counted only grows while enqueue runs. Therefore a group that was refused stays refused, and equal
-groups are refused alike until one more is counted.
+What is counted only grows while enqueue runs. Therefore a group that was refused stays refused, and
+equal groups are refused alike until one more is counted.
 """
 
 from fractions import Fraction

@@ -1,22 +1,24 @@
 """Preempt at the gate: whether it would make room for a group, by amounts alone.
 
-The problem. A group waits at the gate of a full queue, and inside preempt would evict others for it. It is
-let in where, with everything gone that preempt may take for it, what the queue uses, what the group needs
-and what groups need that were let in and have not been tried stay within the real capability of every queue
-of the path, and within the cluster's total.
+The problem. A group waits at the gate of a full queue, and inside preempt would evict others for
+it. It is let in where, with everything gone that preempt may take for it, what the queue uses, what
+the group needs and what groups need that were let in and have not been tried stay within the real
+capability of every queue of the path, and within the cluster's total.
 
-How it works. The order of victims and what may be taken are those of preempt itself (`_AmountsOnly`). They
-depend on the leaf, the namespace and the priority of the beneficiary, and not on how much it needs. So for
-each of these combinations there is one sequence of units, and what matters of it is how much all of it frees
-(`_Victims`). Many thousand groups may wait at the gate, in every cycle:
+How it works. The order of victims and what may be taken are those of preempt itself
+(`_AmountsOnly`). They depend on the leaf, the namespace and the priority of the beneficiary, and
+not on how much it needs. So for each of these combinations there is one sequence of units, and what
+matters of it is how much all of it frees (`_Victims`). Many thousand groups may wait at the gate,
+in every cycle:
 
-- what pods of the leaf hold together that may be victims at all is an upper bound, from sums over groups;
-  in most full queues it is nothing, and no unit is looked at;
-- a sequence is followed only until twice as much is freed as is wanted, and continued when more is wanted;
+- what pods of the leaf hold together that may be victims at all is an upper bound, from sums over
+  groups; in most full queues it is nothing, and no unit is looked at;
+- a sequence is followed only until twice as much is freed as is wanted, and continued when more is
+  wanted;
 - what is not possible on one node for some amounts is not possible for larger ones.
 
-Invariants. Enqueue changes nothing that pods use. What is wanted beside a group only grows. Therefore what a
-sequence frees holds for the whole action, and nothing is computed twice.
+Invariants. Enqueue changes nothing that pods use. What is wanted beside a group only grows.
+Therefore what a sequence frees holds for the whole action, and nothing is computed twice.
 """
 
 from collections.abc import Iterable

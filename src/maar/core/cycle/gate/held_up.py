@@ -1,9 +1,9 @@
 """Groups inside the gate that nodes hold up, not amounts: they keep nobody out while they wait.
 
-Such a group was let in, holds nothing and has its pods. Either it can never start on this cluster, be the
-cluster empty; or nodes have refused it in an earlier cycle, while as much as it asks for is idle and within
-the real capability of its queues. Of the second kind as many groups are passed over as ask for the cluster's
-total together, so that the gate stays bounded.
+Such a group was let in, holds nothing and has its pods. Either it can never start on this cluster,
+be the cluster empty; or nodes have refused it in an earlier cycle, while as much as it asks for is
+idle and within the real capability of its queues. Of the second kind as many groups are passed over
+as ask for the cluster's total together, so that the gate stays bounded.
 """
 
 from functools import cached_property

@@ -1,8 +1,9 @@
 """What groups that were just let in have yet to take: surplus of others must not take it before.
 
-Controllers make the pods of a group once it is let in. Until its minimum of pods exists, and for ten seconds
-at most, what it needs to start counts as used for turns of groups that are ready, as far as that is within
-what its queue deserves. Jobs that are let in by one decision then all start, whose pods ever come first.
+Controllers make the pods of a group once it is let in. Until its minimum of pods exists, and for
+ten seconds at most, what it needs to start counts as used for turns of groups that are ready, as
+far as that is within what its queue deserves. Jobs that are let in by one decision then all start,
+whose pods ever come first.
 """
 
 from collections.abc import Iterable, Sequence

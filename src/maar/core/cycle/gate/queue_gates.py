@@ -1,9 +1,10 @@
 """Volcano's own scheduling gate: which pods are let go because their queue has room for them.
 
-Users put the gate `scheduling.volcano.sh/queue-allocation-gate` on pods that autoscalers must not see while
-only the queue holds them. It is removed once the queue, and all above it, would stay within real capability
-with the pod, and with all whose gate was removed before and that still wait. What makes a group ready is let
-go together, then one pod after the other. Pods with other gates wait for those first.
+Users put the gate `scheduling.volcano.sh/queue-allocation-gate` on pods that autoscalers must not
+see while only the queue holds them. It is removed once the queue, and all above it, would stay
+within real capability with the pod, and with all whose gate was removed before and that still wait.
+What makes a group ready is let go together, then one pod after the other. Pods with other gates
+wait for those first.
 """
 
 from collections.abc import Iterable, Iterator

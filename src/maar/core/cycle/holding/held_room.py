@@ -1,17 +1,18 @@
 """Room that is held for groups which have waited long, so that small ones do not go on in front of them.
 
-A hold keeps the room of a planned start (`planned_start.py`): nothing is placed that would be in the way
-then. It adds to what is counted the part of what is counted at the planned start that is not counted already:
+A hold keeps the room of a planned start (`planned_start.py`): nothing is placed that would be in
+the way then. It adds to what is counted the part of what is counted at the planned start that is
+not counted already:
 
 - on its nodes, of what is held there;
 - in its leaf and the queues above, of what they use (victims are not chosen by that);
 - of the queues above its leaf and of the whole cluster, of what is reserved below them, or used.
 
-A pod that runs on beyond that time adds to both alike, so that these parts need not be computed again. While
-somebody is placed who ends before the planned start, they are taken away (`lifted`).
+A pod that runs on beyond that time adds to both alike, so that these parts need not be computed
+again. While somebody is placed who ends before the planned start, they are taken away (`lifted`).
 
-Two holds may share a node. The planned start of the later one is computed with the pods of the earlier one
-placed, so whoever is placed in lifted room takes it from the earlier one first.
+Two holds may share a node. The planned start of the later one is computed with the pods of the
+earlier one placed, so whoever is placed in lifted room takes it from the earlier one first.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence

@@ -1,19 +1,21 @@
 """The planned start of a group that waits for room: the earliest time at which enough of it is free.
 
-The problem. A group is allowed to start by its queue and finds no nodes. When, and where, will it? Others are
-not placed on room that is held for it unless they end before, so only the ends of pods on nodes matter.
+The problem. A group is allowed to start by its queue and finds no nodes. When, and where, will it?
+Others are not placed on room that is held for it unless they end before, so only the ends of pods
+on nodes matter.
 
-How it works. In a trial of the state the pods that are expected to end are taken away, in the order of their
-ends, until the group may be placed. Groups that have held room for longer start before it, and end, too:
-otherwise their starts would become earlier, elsewhere, as soon as they run. By amounts alone a first time is
-found before which that is not possible (`_first_possible`, a search in columns); from there on every end is
-tried with all constraints.
+How it works. In a trial of the state the pods that are expected to end are taken away, in the order
+of their ends, until the group may be placed. Groups that have held room for longer start before it,
+and end, too: otherwise their starts would become earlier, elsewhere, as soon as they run. By
+amounts alone a first time is found before which that is not possible (`_first_possible`, a search
+in columns); from there on every end is tried with all constraints.
 
-Where pods have to go whose ends are not known, the start is not known either. Then those nodes are taken from
-which the fewest such pods have to go, one pod of the group after the other (`_with_fewest_leaving`).
+Where pods have to go whose ends are not known, the start is not known either. Then those nodes are
+taken from which the fewest such pods have to go, one pod of the group after the other
+(`_with_fewest_leaving`).
 
-Invariant. With true run times, and others placed as above, the nodes and the time that were found stay
-possible, so that a start that is found again later is never a later one.
+Invariant. With true run times, and others placed as above, the nodes and the time that were found
+stay possible, so that a start that is found again later is never a later one.
 """
 
 from collections.abc import Sequence

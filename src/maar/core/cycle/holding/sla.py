@@ -1,8 +1,9 @@
 """The plugin `sla`: groups that have waited long since their admission hold room until they can start.
 
-In allocate's order the first such group of each leaf holds room, and no more than `depth` in the cluster. Who
-has held room before, as its status says, comes before the others, and starts as soon as it can. Turns of
-others are taken around the held room, or on it where all their pods end before the planned start.
+In allocate's order the first such group of each leaf holds room, and no more than `depth` in the
+cluster. Who has held room before, as its status says, comes before the others, and starts as soon
+as it can. Turns of others are taken around the held room, or on it where all their pods end before
+the planned start.
 """
 
 from collections.abc import Iterator, Sequence

@@ -1,7 +1,7 @@
 """In which domain pods start that required affinity keeps together: the first one decides for all others.
 
-The first pod goes only to a domain whose nodes have room for all of them; where that was not enough, the turn
-is tried again in another domain.
+The first pod goes only to a domain whose nodes have room for all of them; where that was not
+enough, the turn is tried again in another domain.
 """
 
 from collections import Counter

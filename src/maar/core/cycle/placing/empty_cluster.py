@@ -1,9 +1,9 @@
 """What a group could do if all other groups had finished: alone on the cluster as it is now.
 
-A group that does not start even then never does, whatever the others do. The daemons of the nodes stay, and
-so do the pods of a group that is not ready, which may be in its own way; those of a group that is ready may
-finish like all others, and so may pods of other schedulers. Pods of one shape are counted; others are placed
-one by one, as in a turn.
+A group that does not start even then never does, whatever the others do. The daemons of the nodes
+stay, and so do the pods of a group that is not ready, which may be in its own way; those of a group
+that is ready may finish like all others, and so may pods of other schedulers. Pods of one shape are
+counted; others are placed one by one, as in a turn.
 """
 
 from collections.abc import Iterator, Sequence

@@ -1,16 +1,17 @@
 """One turn of a group: the pods that make it ready, or one more, get their nodes together or not at all.
 
-A turn places its first pods in their order, and what their queue may use is asked and charged once. Pods of
-one shape that follow each other are a run: where nothing but their shape decides where they go, as many as
-have the same best node are put there at once. Other pods are asked about one by one.
+A turn places its first pods in their order, and what their queue may use is asked and charged once.
+Pods of one shape that follow each other are a run: where nothing but their shape decides where they
+go, as many as have the same best node are put there at once. Other pods are asked about one by one.
 
-Where this fails, other pods of the group or another order may do. `MixedTurn` charges and places each pod by
-itself, in every order that `NodeChooser.tries` gives, and leaves out those that find no node. So it does from
-the beginning where tasks have minima, claims bind together, or pods are placed together that want to be near
-others. Both are trials of the state: a turn that places too few pods leaves no trace.
+Where this fails, other pods of the group or another order may do. `MixedTurn` charges and places
+each pod by itself, in every order that `NodeChooser.tries` gives, and leaves out those that find no
+node. So it does from the beginning where tasks have minima, claims bind together, or pods are
+placed together that want to be near others. Both are trials of the state: a turn that places too
+few pods leaves no trace.
 
-In one phase of allocate room is only taken. A shape that found no node finds none until the phase ends, and
-is not asked about again.
+In one phase of allocate room is only taken. A shape that found no node finds none until the phase
+ends, and is not asked about again.
 """
 
 from collections import Counter

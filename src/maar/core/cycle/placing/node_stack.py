@@ -1,10 +1,10 @@
 """The filters and scores that decide which node a pod goes to: one chain, applied in this order.
 
-Built-in rules and third parties' plugins stand in the same chain, and the constructor is the list of them.
-What depends on the node and the pod's shape alone is computed once for all pods of a shape and kept by the
-ranking of nodes; what depends on other pods, on volumes that are left, or on a plugin is computed for a pod,
-for the nodes that are still in question. A shape that nothing of the second kind concerns costs no more
-than a look at its ranking.
+Built-in rules and third parties' plugins stand in the same chain, and the constructor is the list
+of them. What depends on the node and the pod's shape alone is computed once for all pods of a shape
+and kept by the ranking of nodes; what depends on other pods, on volumes that are left, or on a
+plugin is computed for a pod, for the nodes that are still in question. A shape that nothing of the
+second kind concerns costs no more than a look at its ranking.
 """
 
 from collections.abc import Iterable, Iterator, Sequence

@@ -1,42 +1,44 @@
 """The best node for a shape, kept up to date as nodes change: ranked once, then only changed nodes again.
 
-The problem. For every pod the node with the best score is wanted, of all nodes where the pod may run and
-fits. Every placement changes the score of one node. Scoring all nodes for every pod would make the cost of
-one more pod grow with the cluster.
+The problem. For every pod the node with the best score is wanted, of all nodes where the pod may
+run and fits. Every placement changes the score of one node. Scoring all nodes for every pod would
+make the cost of one more pod grow with the cluster.
 
-How it works. Pods with equal requests and constraints have one shape, and a cycle has one ranking for a shape
-("now" and "later" each have their own). At first all nodes are scored together and sorted. From then on every
-node is in one of two places:
+How it works. Pods with equal requests and constraints have one shape, and a cycle has one ranking
+for a shape ("now" and "later" each have their own). At first all nodes are scored together and
+sorted. From then on every node is in one of two places:
 
 - nodes that have not changed are read from the first order, one after the other (`_unchanged`);
-- nodes that have changed have their present entry in `_changed`, and, where the pod still fits, also in the
-  list `_sorted`.
+- nodes that have changed have their present entry in `_changed`, and, where the pod still fits,
+  also in the list `_sorted`.
 
-`Room` keeps the nodes that have changed in the order of their last change. `best` reads
-them from the latest back to the last change that this ranking has seen, scores each again, and compares the
+`Room` keeps the nodes that have changed in the order of their last change. `best` reads them from
+the latest back to the last change that this ranking has seen, scores each again, and compares the
 first entries of both places.
 
-Pods that are placed together mostly go to the same node one after the other. `best_run` tells how many do,
-before any of them is placed: the best node stays the best while its score with one more of them is above the
-first entry of all other nodes.
+Pods that are placed together mostly go to the same node one after the other. `best_run` tells how
+many do, before any of them is placed: the best node stays the best while its score with one more of
+them is above the first entry of all other nodes.
 
 Invariants.
-- `best` gives the node that scoring all nodes would give; of equal scores the one with the smallest index.
+- `best` gives the node that scoring all nodes would give; of equal scores the one with the smallest
+  index.
 - `_first_unchanged` is never a node that has changed, so its score is the present one.
-- `_sorted` has an entry for exactly those changed nodes where the pod fits, and one at its start that is
-  worse than every node.
-- The score of one node and the scores of columns are the same to the last bit: both take the same steps on
-  the same floats. A test compares them.
+- `_sorted` has an entry for exactly those changed nodes where the pod fits, and one at its start
+  that is worse than every node.
+- The score of one node and the scores of columns are the same to the last bit: both take the same
+  steps on the same floats. A test compares them.
 
-Complexity. O(N log N) for the first order. After that, for every changed node, one score and a search in
-`_sorted`, which has no more entries than nodes that changed. Where pods are packed, few nodes change before
-they are full. A full node is not scored again until something gives room back (`Room.given_back`). Where more
-than `_MANY` nodes have changed, ranking all of them as columns is faster, and is done.
+Complexity. O(N log N) for the first order. After that, for every changed node, one score and a
+search in `_sorted`, which has no more entries than nodes that changed. Where pods are packed, few
+nodes change before they are full. A full node is not scored again until something gives room back
+(`Room.given_back`). Where more than `_MANY` nodes have changed, ranking all of them as columns is
+faster, and is done.
 
-Why not otherwise? Scoring a sample of the nodes, as kube-scheduler does in large clusters, is cheap too, but
-the result depends on the sample. Pods whose nodes depend on other pods (affinity, spread, ports) cannot use
-the first order, because one placement changes many scores; they ask for `every_score`. Decision records 8
-and 10.
+Why not otherwise? Scoring a sample of the nodes, as kube-scheduler does in large clusters, is cheap
+too, but the result depends on the sample. Pods whose nodes depend on other pods (affinity, spread,
+ports) cannot use the first order, because one placement changes many scores; they ask for
+`every_score`. Decision records 8 and 10.
 """
 
 from bisect import bisect_left, insort

@@ -1,7 +1,8 @@
 """Volume claims: a bound one ties a pod to nodes; one that binds on first consumer gets its volume there.
 
-That is a volume which exists already and is given to the claim, or one that the provisioner of the claim's
-class makes on the node. What one claim is given in a cycle no other gets, unless a trial is undone.
+That is a volume which exists already and is given to the claim, or one that the provisioner of the
+claim's class makes on the node. What one claim is given in a cycle no other gets, unless a trial is
+undone.
 """
 
 from collections import Counter

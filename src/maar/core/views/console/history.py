@@ -1,7 +1,8 @@
 """What is remembered of a cluster once a minute: of every queue what it deserves and uses, waits, evictions.
 
-A sample is a table with a column for each queue. It is kept packed: names once, numbers as columns, so that
-a day of a thousand queues takes a few megabytes. `histories` reads some queues out of many samples again.
+A sample is a table with a column for each queue. It is kept packed: names once, numbers as columns,
+so that a day of a thousand queues takes a few megabytes. `histories` reads some queues out of many
+samples again.
 """
 
 import zlib

@@ -1,15 +1,17 @@
 """The rows of a cluster, worked out again only for what has changed.
 
-The problem. 10,000 jobs change 200 times a second, and pages want rows that are sums over pods. Working all
-rows out anew costs a second of a core each time.
+The problem. 10,000 jobs change 200 times a second, and pages want rows that are sums over pods.
+Working all rows out anew costs a second of a core each time.
 
-How it works. `feed` takes events of watches and keeps the objects. An event marks the rows that it bears on:
-a pod those of its group and its node, a job those of its groups, a queue its own and, where its parent is
-new, all that stand aside or no longer do. Sums over pods are kept by adding and taking away (`pod_tallies`).
-`changes` works out the marked rows, as JSON, and gives those whose bytes are others than before: a heartbeat
-of a node marks its row and changes nothing. An event costs the same whatever the size of the cluster.
+How it works. `feed` takes events of watches and keeps the objects. An event marks the rows that it
+bears on: a pod those of its group and its node, a job those of its groups, a queue its own and,
+where its parent is new, all that stand aside or no longer do. Sums over pods are kept by adding and
+taking away (`pod_tallies`). `changes` works out the marked rows, as JSON, and gives those whose
+bytes are others than before: a heartbeat of a node marks its row and changes nothing. An event
+costs the same whatever the size of the cluster.
 
-Invariant. After `changes` has given nothing more, the rows are those of the objects fed, whatever the order.
+Invariant. After `changes` has given nothing more, the rows are those of the objects fed, whatever
+the order.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
