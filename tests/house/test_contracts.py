@@ -23,7 +23,7 @@ BREACHES = [
     ("tests/support/until.py", "TOLD = 1\n", "the name TOLD is a metaphor (told)"),
     ("src/maar/kube/silent.py", "x = 1\n", "begin with one sentence"),
     (
-        "src/maar/core/answers/tree/most_wanted.py",
+        "src/maar/core/views/drawing.py",
         '\n\nclass Pod:\n    """Another."""\n',
         "src/maar/core/model/pod.py has a class Pod too",
     ),
