@@ -129,7 +129,11 @@ def _plugins(tiers: Entry, third_party: Mapping[str, PluginFactory]) -> tuple[Pl
         if name in places and own in places:
             tiers.warn(f"{name} and {own} are one plugin in Maar: what {places[own]} says of it counts")
             configured = [plugin for plugin in configured if plugin.name != name]
-    configured = [replace(one, name=_OTHER_NAMES.get(one.name, one.name)) for one in configured]
+    for name, own in _OTHER_NAMES.items():  # its arguments have no effect, and are not those of the other
+        configured = [
+            replace(plugin, name=own, arguments={}) if plugin.name == name else plugin
+            for plugin in configured
+        ]
     if not configured:
         tiers.warn("no plugin is configured: nothing filters, orders or protects")
     return tuple(configured)
