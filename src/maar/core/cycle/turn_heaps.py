@@ -1,6 +1,6 @@
 """The nested heaps of the order of turns: queues, namespaces and jobs; `turn_order.py` has the theory."""
 
-from bisect import bisect_left, insort
+from bisect import insort
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from heapq import heappop, heappush, heapreplace
@@ -49,41 +49,55 @@ def job_entry(state: State) -> Callable[[GroupState], Job]:
 class _Jobs:
     """The jobs of a namespace by key, which may change their key or leave at any time; keys never tie.
 
-    They are a sorted list of which the part before `_begin` has been used up. To take the first one
-    away is one step, and most that come or change go near the front; others cost a search and a move
-    of what is behind them, which is less than a heap takes for as many.
+    The first entry of the heap is always current.
     """
 
     def __init__(self, entries: Iterable[Job]) -> None:
-        self._sorted, self._begin = sorted(entries), 0
-        self._entries = {entry[-1]: entry for entry in self._sorted}
+        self._heap = sorted(entries)
+        self._entries = {entry[-1]: entry for entry in self._heap}
 
     def put(self, entry: Job) -> None:
         """Add a job, or give it another key."""
         known = self._entries.get(entry[-1])
-        if known is not None:
-            self._remove(known)
-        self._add(entry)
+        if known != entry:
+            self._entries[entry[-1]] = entry
+            self._put(entry, known)
 
     def replace(self, group: GroupState, entry: Job) -> None:
         """Put a job in the place of one that is removed."""
-        self.drop(group)
-        self._add(entry)
+        known = self._entries.pop(group)
+        self._entries[entry[-1]] = entry
+        self._put(entry, known)
 
     def advance(self, group: GroupState, to: GroupOrder) -> GroupOrder:
         """Go on to the next member of a class, which differs in age and name alone; gives those before."""
         first, priority, is_ready, share, order, _ = known = self._entries[group]
-        self._remove(known)
-        self._add((first, priority, is_ready, share, to, group))
+        self._entries[group] = entry = (first, priority, is_ready, share, to, group)
+        self._put(entry, known)
         return order
 
     def drop(self, group: GroupState) -> None:
         """Remove a job."""
-        self._remove(self._entries.pop(group))
+        del self._entries[group]
+        self._tidy()
 
     def first(self) -> Job | None:
         """The entry with the smallest key."""
-        return self._sorted[self._begin] if self._entries else None
+        return self._heap[0] if self._heap else None
+
+    def _put(self, entry: Job, known: Job | None) -> None:
+        heap = self._heap
+        if heap and heap[0] is known:
+            heapreplace(heap, entry)
+        else:
+            heappush(heap, entry)
+        if heap[0] is not entry:
+            self._tidy()
+
+    def _tidy(self) -> None:
+        heap, entries = self._heap, self._entries
+        while heap and entries.get(heap[0][-1]) is not heap[0]:
+            heappop(heap)
 
     def entry(self, group: GroupState) -> Job:
         """The entry of a job."""
@@ -94,23 +108,6 @@ class _Jobs:
 
     def __contains__(self, group: GroupState) -> bool:
         return group in self._entries
-
-    def _add(self, entry: Job) -> None:
-        jobs, begin = self._sorted, self._begin
-        self._entries[entry[-1]] = entry
-        place = bisect_left(jobs, entry, begin)
-        if place == begin and begin:
-            self._begin -= 1
-            jobs[begin - 1] = entry
-        else:
-            jobs.insert(place, entry)
-
-    def _remove(self, entry: Job) -> None:
-        jobs, begin = self._sorted, self._begin
-        if jobs[begin] is entry:
-            self._begin += 1
-        else:
-            del jobs[bisect_left(jobs, entry, begin)]
 
 
 class QueueBranch:

@@ -6,7 +6,7 @@ of the namespace. The keys contain shares of use, and a turn that places pods ch
 the job, of its namespace, of its leaf and of every queue above.
 
 How it works. Heaps are nested as the order is (`turn_heaps.py`): each queue has a heap of its
-children, each leaf one of its namespaces; each namespace has its jobs in a sorted list. The next
+children, each leaf one of its namespaces; each namespace one of its jobs. The next
 job is found by following the first entries down from the root. After a turn, new entries are made
 on the path of its job only, from the namespace up to the root (`QueueBranch.settle`). An entry that
 was replaced stays in its heap until it is the first, and is dropped then.
